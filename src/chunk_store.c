@@ -1,0 +1,392 @@
+/*-------------------------------------------------------------------------
+ *
+ * chunk_store.c
+ *	  The rows of the TOAST relation: find and get.
+ *
+ * With chunk_store_write.c the only code that touches rows of the TOAST
+ * relation.  They are heap tuples: heap's WAL, MVCC, freezing and VACUUM
+ * apply as they are.  Chunks refer to one another by TID; VACUUM never moves
+ * a tuple, and what does (a rewrite of the main table) goes through
+ * table_rewrite.c.
+ *
+ * Reading takes the tuple apart by hand, not by heap_fetch() and
+ * heap_deform_tuple(), since a damaged page must end in an error that names
+ * the chunk: every offset is checked before it is followed.
+ *
+ * Snapshots: chunks are read with core's TOAST snapshot, which insists on a
+ * registered or active snapshot that keeps them from being pruned (verify
+ * uses an MVCC snapshot of its own).  Buffers stay pinned only between look
+ * or get and release, within one call of the executor.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "miscadmin.h"
+#include "port/pg_crc32c.h"
+#include "storage/bufmgr.h"
+#include "storage/smgr.h"
+#include "utils/fmgroids.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "chunk_store.h"
+#include "compat.h"
+#include "pointer.h"
+#include "stats.h"
+#include "toast_am.h"
+
+/* Where the columns stand behind the tuple header of a chunk. */
+#define CHUNK_ID_AT		0
+#define CHUNK_DATA_AT	8
+#define CHUNK_NODE_AT	(CHUNK_DATA_AT + VARHDRSZ)
+
+const char	chunk_missing[] = "Chunk is missing";
+
+/* CRC-32C of size bytes. */
+uint32_t
+node_crc(const void *data, size_t size)
+{
+	pg_crc32c	crc;
+
+	INIT_CRC32C(crc);
+	COMP_CRC32C(crc, data, size);
+	FIN_CRC32C(crc);
+	return crc;
+}
+
+/* The TID that a Ref names. */
+void
+ref_tid(const Ref *ref, ItemPointer tid)
+{
+	ItemPointerSet(tid, ref->block, ref->offset);
+}
+
+/* Open the TOAST relation with the lock given, which is kept on close. */
+void
+chunk_store_open(ChunkStore *store, Oid toastrelid, LOCKMODE lockmode)
+{
+	chunk_store_use(store, table_open(toastrelid, lockmode));
+	store->lockmode = lockmode;
+}
+
+/* Use a TOAST relation that the caller has opened and will close. */
+void
+chunk_store_use(ChunkStore *store, Relation toastrel)
+{
+	if (toastrel->rd_tableam != toast_am_routine())
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("relation \"%s\" does not hold trees",
+						RelationGetRelationName(toastrel))));
+	store->rel = toastrel;
+	store->snapshot_set = false;
+	store->lockmode = NoLock;
+	store->options = 0;
+	store->value = 0;
+	store->written = NULL;
+}
+
+/* Close what chunk_store_open() opened; locks last until commit. */
+void
+chunk_store_close(ChunkStore *store)
+{
+	if (store->lockmode != NoLock)
+		table_close(store->rel, NoLock);
+}
+
+/* Set the TOAST snapshot, once per store. */
+static void
+ensure_snapshot(ChunkStore *store)
+{
+	if (!store->snapshot_set)
+	{
+		compat_toast_snapshot(&store->snapshot);
+		store->snapshot_set = true;
+	}
+}
+
+/* Is the block within the relation?  Asks the kernel only when in doubt. */
+static bool
+block_exists(ChunkStore *store, BlockNumber block)
+{
+	BlockNumber known = RelationGetSmgr(store->rel)->
+		smgr_cached_nblocks[MAIN_FORKNUM];
+
+	if (known != InvalidBlockNumber && block < known)
+		return true;
+	return block < RelationGetNumberOfBlocks(store->rel);
+}
+
+/*
+ * Take apart the line pointer and the tuple of a chunk.  The page is locked.
+ * Returns what is wrong, or NULL with the chunk's fields set.
+ */
+static const char *
+look_at_tuple(ChunkStore *store, Page page, Chunk *chunk)
+{
+	OffsetNumber offset = ItemPointerGetOffsetNumber(&chunk->tid);
+	ItemId		item;
+	HeapTupleData tuple;
+	const char *data;
+	Size		size;
+
+	if (PageIsNew(page) || offset > PageGetMaxOffsetNumber(page))
+		return chunk_missing;
+	item = PageGetItemId(page, offset);
+	if (!ItemIdIsNormal(item))
+		return chunk_missing;
+	if (ItemIdGetOffset(item) < SizeOfPageHeaderData ||
+		ItemIdGetOffset(item) != MAXALIGN(ItemIdGetOffset(item)) ||
+		ItemIdGetOffset(item) + ItemIdGetLength(item) > BLCKSZ ||
+		ItemIdGetLength(item) < MAXALIGN(SizeofHeapTupleHeader) +
+		CHUNK_NODE_AT)
+		return "Line pointer is damaged";
+	tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
+	tuple.t_len = ItemIdGetLength(item);
+	tuple.t_self = chunk->tid;
+	tuple.t_tableOid = RelationGetRelid(store->rel);
+	if (tuple.t_data->t_hoff != MAXALIGN(SizeofHeapTupleHeader) ||
+		HeapTupleHasNulls(&tuple) ||
+		HeapTupleHeaderGetNatts(tuple.t_data) != 3)
+		return "Tuple header is damaged";
+	if (!HeapTupleSatisfiesVisibility(&tuple, &store->snapshot,
+									  chunk->buffer))
+		return chunk_missing;
+	data = (const char *) tuple.t_data + tuple.t_data->t_hoff;
+	size = tuple.t_len - tuple.t_data->t_hoff;
+	memcpy(&chunk->chunk_id, data + CHUNK_ID_AT, sizeof(uint32));
+	if (!VARATT_IS_4B_U(data + CHUNK_DATA_AT) ||
+		VARSIZE_4B(data + CHUNK_DATA_AT) < VARHDRSZ ||
+		VARSIZE_4B(data + CHUNK_DATA_AT) > size - CHUNK_DATA_AT)
+		return "Chunk has a damaged length";
+	chunk->node = data + CHUNK_NODE_AT;
+	chunk->size = VARSIZE_4B(data + CHUNK_DATA_AT) - VARHDRSZ;
+	return NULL;
+}
+
+/*
+ * Record what is wrong with the chunk at tid.  Always returns false, so that
+ * a reader can return it to a caller that may tolerate the loss.
+ */
+bool
+chunk_store_problem(ChunkStore *store, ItemPointer tid, const char *problem)
+{
+	store->problem = problem;
+	store->problem_tid = *tid;
+	return false;
+}
+
+/* Raise the problem that the last get has recorded. */
+void
+chunk_store_raise(ChunkStore *store)
+{
+	ItemPointer tid = &store->problem_tid;
+
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("damaged chunk (%u,%u) of toast value %u in \"%s\"",
+					ItemPointerGetBlockNumberNoCheck(tid),
+					ItemPointerGetOffsetNumberNoCheck(tid),
+					store->value, RelationGetRelationName(store->rel)),
+			 errdetail_internal("%s.", store->problem)));
+}
+
+/*
+ * Get the chunk at tid, whatever it holds.  Returns true with *chunk pinned
+ * until chunk_store_release(); false, with the problem recorded and nothing
+ * to release, when it is missing or its tuple is damaged.
+ */
+bool
+chunk_store_get(ChunkStore *store, ItemPointer tid, Chunk *chunk)
+{
+	BlockNumber block = ItemPointerGetBlockNumberNoCheck(tid);
+	const char *problem;
+
+	CHECK_FOR_INTERRUPTS();
+	ensure_snapshot(store);
+	chunk->tid = *tid;
+	if (!ItemPointerIsValid(tid) || !block_exists(store, block))
+		return chunk_store_problem(store, &chunk->tid,
+								   "Chunk lies past the end of the relation");
+	chunk->buffer = ReadBuffer(store->rel, block);
+	LockBuffer(chunk->buffer, BUFFER_LOCK_SHARE);
+	compat_test_old_snapshot(&store->snapshot, store->rel,
+							 BufferGetPage(chunk->buffer));
+	problem = look_at_tuple(store, BufferGetPage(chunk->buffer), chunk);
+	LockBuffer(chunk->buffer, BUFFER_LOCK_UNLOCK);
+	if (problem != NULL)
+	{
+		ReleaseBuffer(chunk->buffer);
+		return chunk_store_problem(store, &chunk->tid, problem);
+	}
+	stats_add(STATS_NODES_FETCHED, 1);
+	return true;
+}
+
+/*
+ * List the line pointers of a block that may hold chunks: at most
+ * MaxOffsetNumber offsets, of which the number is returned.
+ */
+int
+chunk_store_list(ChunkStore *store, BlockNumber block,
+				 BufferAccessStrategy strategy, OffsetNumber *offsets)
+{
+	Buffer		buffer;
+	Page		page;
+	int			count = 0;
+
+	CHECK_FOR_INTERRUPTS();
+	buffer = ReadBufferExtended(store->rel, MAIN_FORKNUM, block, RBM_NORMAL,
+								strategy);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	page = BufferGetPage(buffer);
+	for (OffsetNumber offset = FirstOffsetNumber; !PageIsNew(page) &&
+		 offset <= Min(MaxOffsetNumber, PageGetMaxOffsetNumber(page)); offset++)
+	{
+		if (ItemIdIsNormal(PageGetItemId(page, offset)))
+			offsets[count++] = offset;
+	}
+	UnlockReleaseBuffer(buffer);
+	return count;
+}
+
+/* Release a chunk that a get has returned. */
+void
+chunk_store_release(Chunk *chunk)
+{
+	ReleaseBuffer(chunk->buffer);
+}
+
+/* What is wrong with the root at hand; NULL when nothing is. */
+static const char *
+root_problem(const Chunk *chunk, uint32 address, uint32 size)
+{
+	const char *problem = node_problem(chunk->node, chunk->size);
+	const RootTrailer *trailer;
+
+	if (problem != NULL)
+		return problem;
+	if (!node_is_root(chunk->node))
+		return "Chunk is not a root";
+	trailer = node_trailer(chunk->node, chunk->size);
+	if (trailer->crc != node_root_crc(chunk->node, chunk->size))
+		return "Checksum of the root is wrong";
+	if (chunk->chunk_id != (address_is_indexed(address) ? address :
+							trailer->lineage))
+		return "Root belongs to another value";
+	if (((const RopeHeader *) chunk->node)->size != size)
+		return "Root has another size than the pointer says";
+	return NULL;
+}
+
+/*
+ * Get the root of the value with that address and size, checked.  Returns
+ * as chunk_store_get() does.
+ */
+bool
+chunk_store_get_root(ChunkStore *store, uint32 address, uint32 size,
+					 Chunk *chunk)
+{
+	ItemPointerData tid;
+	const char *problem;
+
+	store->value = address;
+	ItemPointerSetInvalid(&tid);
+	if (!chunk_store_find(store, address, &tid))
+		return chunk_store_problem(store, &tid, "Root is missing");
+	if (!chunk_store_get(store, &tid, chunk))
+		return false;
+	problem = root_problem(chunk, address, size);
+	if (problem == NULL)
+		return true;
+	chunk_store_release(chunk);
+	return chunk_store_problem(store, &chunk->tid, problem);
+}
+
+/* What is wrong with the child at hand; NULL when nothing is. */
+static const char *
+child_problem(const Chunk *chunk, uint32 lineage, const Ref *ref, int level)
+{
+	const char *problem;
+
+	if (chunk->chunk_id != lineage)
+		return "Chunk belongs to another value";
+	if (chunk->size != ref->size)
+		return "Chunk has another size than its parent says";
+	if (node_crc(chunk->node, chunk->size) != ref->crc)
+		return "Chunk has another checksum than its parent says";
+	problem = node_problem(chunk->node, chunk->size);
+	if (problem != NULL)
+		return problem;
+	if (((const NodeHeader *) chunk->node)->level != level ||
+		node_is_root(chunk->node))
+		return "Node has a wrong level";
+	return NULL;
+}
+
+/*
+ * Get the child that ref names, a node of the given level of a value of the
+ * given lineage, checked.  Returns as chunk_store_get() does.
+ */
+bool
+chunk_store_get_child(ChunkStore *store, uint32 lineage, const Ref *ref,
+					  int level, Chunk *chunk)
+{
+	ItemPointerData tid;
+	const char *problem;
+
+	ref_tid(ref, &tid);
+	if (!chunk_store_get(store, &tid, chunk))
+		return false;
+	problem = child_problem(chunk, lineage, ref, level);
+	if (problem == NULL)
+		return true;
+	chunk_store_release(chunk);
+	return chunk_store_problem(store, &chunk->tid, problem);
+}
+
+/* Look an indexed address up in the index; false when it is not there. */
+static bool
+find_indexed(ChunkStore *store, uint32 address, ItemPointer tid)
+{
+	Relation   *indexes;
+	int			count;
+	int			valid;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	ensure_snapshot(store);
+	valid = toast_open_indexes(store->rel, AccessShareLock, &indexes, &count);
+	ScanKeyInit(&key, (AttrNumber) 1, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(address));
+	scan = systable_beginscan_ordered(store->rel, indexes[valid],
+									  &store->snapshot, 1, &key);
+	tuple = systable_getnext_ordered(scan, ForwardScanDirection);
+	if (tuple != NULL)
+		*tid = tuple->t_self;
+	systable_endscan_ordered(scan);
+	toast_close_indexes(indexes, count, AccessShareLock);
+	return tuple != NULL;
+}
+
+/*
+ * Set *tid to where the root with that address is, or should be.  Returns
+ * false when the address is of no class that can be stored, or not found.
+ */
+bool
+chunk_store_find(ChunkStore *store, uint32 address, ItemPointer tid)
+{
+	if (address_is_direct(address))
+	{
+		address_to_tid(address, tid);
+		return true;
+	}
+	return address_is_indexed(address) && find_indexed(store, address, tid);
+}

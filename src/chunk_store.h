@@ -1,0 +1,90 @@
+/*-------------------------------------------------------------------------
+ *
+ * chunk_store.h
+ *	  The rows of the TOAST relation: find, get, put, replace, drop.
+ *
+ * Each chunk is a row (chunk_id, chunk_seq, chunk_data).  chunk_data is a
+ * node; chunk_id is the lineage of its value, below ADDRESS_DIRECT_END and
+ * without an index entry, or, in a root of the indexed class, its address,
+ * with one; chunk_seq is always 0.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PG_TOASTER_CHUNK_STORE_H
+#define PG_TOASTER_CHUNK_STORE_H
+
+#include "postgres.h"
+
+#include "storage/buf.h"
+#include "storage/itemptr.h"
+#include "storage/lockdefs.h"
+#include "utils/relcache.h"
+#include "utils/snapshot.h"
+
+#include "node_format.h"
+#include "tid_list.h"
+
+/* The most chunks that one call of chunk_store_put() takes. */
+#define CHUNK_STORE_BATCH	16
+
+/* An open TOAST relation. */
+typedef struct ChunkStore
+{
+	Relation	rel;
+	SnapshotData snapshot;		/* that chunks are read with */
+	bool		snapshot_set;
+	LOCKMODE	lockmode;		/* NoLock: the caller opened it */
+	int			options;		/* TABLE_INSERT_xxx of the statement */
+	uint32		value;			/* address at hand, for messages */
+	TidList    *written;	/* if not NULL, gets all chunks inserted */
+	const char *problem;		/* why the last get returned false */
+	ItemPointerData problem_tid;	/* and for which chunk */
+} ChunkStore;
+
+/* The problem of a chunk that is not there, or invisible to the snapshot. */
+extern const char chunk_missing[];
+
+/* A chunk in its page, valid until chunk_store_release(). */
+typedef struct Chunk
+{
+	Buffer		buffer;			/* pinned */
+	ItemPointerData tid;
+	uint32		chunk_id;
+	const void *node;			/* 4-byte aligned */
+	Size		size;
+} Chunk;
+
+extern void chunk_store_open(ChunkStore *store, Oid toastrelid,
+							 LOCKMODE lockmode);
+extern void chunk_store_use(ChunkStore *store, Relation toastrel);
+extern void chunk_store_close(ChunkStore *store);
+
+extern bool chunk_store_find(ChunkStore *store, uint32 address,
+							 ItemPointer tid);
+extern bool chunk_store_get(ChunkStore *store, ItemPointer tid, Chunk *chunk);
+extern bool chunk_store_get_root(ChunkStore *store, uint32 address,
+								 uint32 size, Chunk *chunk);
+extern bool chunk_store_get_child(ChunkStore *store, uint32 lineage,
+								  const Ref *ref, int level, Chunk *chunk);
+extern void chunk_store_release(Chunk *chunk);
+extern bool chunk_store_problem(ChunkStore *store, ItemPointer tid,
+								const char *problem);
+extern void chunk_store_raise(ChunkStore *store) pg_attribute_noreturn();
+extern int	chunk_store_list(ChunkStore *store, BlockNumber block,
+							 BufferAccessStrategy strategy,
+							 OffsetNumber *offsets);
+
+extern uint32 chunk_store_new_lineage(void);
+extern void chunk_store_put(ChunkStore *store, uint32 lineage, bytea **nodes,
+							int count, ItemPointerData *tids);
+extern bool chunk_store_replace(ChunkStore *store, ItemPointer old_tid,
+								uint32 lineage, bytea *node, bool root,
+								ItemPointer tid);
+extern uint32 chunk_store_put_indexed(ChunkStore *store, bytea *node);
+extern void chunk_store_drop(ChunkStore *store, ItemPointer tid);
+extern void chunk_store_drop_new(ChunkStore *store, ItemPointer tid);
+extern void chunk_store_kill(ChunkStore *store, ItemPointer tid);
+
+extern void ref_tid(const Ref *ref, ItemPointer tid);
+
+#endif							/* PG_TOASTER_CHUNK_STORE_H */

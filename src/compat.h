@@ -1,0 +1,117 @@
+/*-------------------------------------------------------------------------
+ *
+ * compat.h
+ *	  Every difference between the supported PostgreSQL versions (15 to 18).
+ *
+ * No other file of the project looks at PG_VERSION_NUM.  Each entry says
+ * what changed in PostgreSQL and in which version.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PG_TOASTER_COMPAT_H
+#define PG_TOASTER_COMPAT_H
+
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/tableam.h"
+#include "access/toast_internals.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/tuplesort.h"
+
+/*
+ * 16: table_tuple_update() and heap_update() report which indexes need a new
+ * entry (none, all, or only the summarizing ones) instead of a boolean, and
+ * heap_update() decides it itself.
+ */
+#if PG_VERSION_NUM >= 160000
+typedef TU_UpdateIndexes CompatUpdateIndexes;
+#define COMPAT_UPDATE_NO_INDEXES TU_None
+#define compat_heap_update(rel, otid, tup, cid, crosscheck, wait, tmfd, \
+						   lockmode, update_indexes) \
+	heap_update(rel, otid, tup, cid, crosscheck, wait, tmfd, \
+				lockmode, update_indexes)
+#else
+typedef bool CompatUpdateIndexes;
+#define COMPAT_UPDATE_NO_INDEXES false
+static inline TM_Result
+compat_heap_update_15(Relation rel, ItemPointer otid, HeapTuple tup,
+					  CommandId cid, Snapshot crosscheck, bool wait,
+					  TM_FailureData *tmfd, LockTupleMode *lockmode,
+					  bool *update_indexes)
+{
+	TM_Result	result = heap_update(rel, otid, tup, cid, crosscheck, wait,
+									 tmfd, lockmode);
+
+	/* a HOT update needs no new index entries */
+	*update_indexes = result == TM_Ok && !HeapTupleIsHeapOnly(tup);
+	return result;
+}
+#define compat_heap_update(rel, otid, tup, cid, crosscheck, wait, tmfd, \
+						   lockmode, update_indexes) \
+	compat_heap_update_15(rel, otid, tup, cid, crosscheck, wait, tmfd, \
+						  lockmode, update_indexes)
+#endif
+
+/* 16: RelFileNode became RelFileLocator, and the callback was renamed. */
+#if PG_VERSION_NUM >= 160000
+typedef RelFileLocator CompatRelFile;
+#define compat_set_new_file relation_set_new_filelocator
+#else
+typedef RelFileNode CompatRelFile;
+#define compat_set_new_file relation_set_new_filenode
+#endif
+
+/* 18: get_toast_snapshot() returns what init_toast_snapshot() filled in. */
+#if PG_VERSION_NUM >= 180000
+#define compat_toast_snapshot(snap) (*(snap) = *get_toast_snapshot())
+#else
+#define compat_toast_snapshot(snap) init_toast_snapshot(snap)
+#endif
+
+/* 17: old_snapshot_threshold, and with it TestForOldSnapshot(), went away. */
+#if PG_VERSION_NUM >= 170000
+#define compat_test_old_snapshot(snap, rel, page) ((void) 0)
+#else
+#define compat_test_old_snapshot(snap, rel, page) \
+	TestForOldSnapshot(snap, rel, page)
+#endif
+
+/* 18: index_beginscan() takes a place for instrumentation. */
+#if PG_VERSION_NUM >= 180000
+#define compat_index_beginscan(table, index, snapshot) \
+	index_beginscan(table, index, snapshot, NULL, 0, 0)
+#else
+#define compat_index_beginscan(table, index, snapshot) \
+	index_beginscan(table, index, snapshot, 0, 0)
+#endif
+
+/*
+ * 16: tuplesort_getdatum() is told whether to copy what it returns.  Before,
+ * it always copied, which is a leak for whoever reads many and has an int64
+ * that is passed by reference.
+ */
+static inline bool
+compat_tuplesort_next_int64(Tuplesortstate *sort, int64 *result)
+{
+	Datum		value;
+	bool		isnull;
+	bool		found;
+
+#if PG_VERSION_NUM >= 160000
+	found = tuplesort_getdatum(sort, true, false, &value, &isnull, NULL);
+#else
+	found = tuplesort_getdatum(sort, true, &value, &isnull, NULL);
+#endif
+	if (found)
+		*result = DatumGetInt64(value);
+#if PG_VERSION_NUM < 160000 && !defined(USE_FLOAT8_BYVAL)
+	if (found)
+		pfree(DatumGetPointer(value));
+#endif
+	return found;
+}
+
+#endif							/* PG_TOASTER_COMPAT_H */

@@ -1,0 +1,187 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_format.c
+ *	  The one checker of nodes, and walking what it found sound.
+ *
+ * This file is pure: it knows no server, reads nothing but the bytes that
+ * it is given, and allocates nothing.  The reader raises what node_problem()
+ * says, toaster.verify() reports it, the writer asserts that there is
+ * nothing to say, and the fuzzer calls it with garbage.
+ *
+ * Invariants of a sound node
+ *	1. All counts and sizes stay within the node; nothing is left over.
+ *	2. Windows lie within their frames; piece sizes sum to the node's size.
+ *	3. Only pieces of level 1 have inline bytes; subtrees have one Ref.
+ *	4. No piece, and no node but an empty DATA node, is empty.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifdef NODE_FORMAT_STANDALONE
+#include <string.h>
+#else
+#include "postgres.h"
+#endif
+
+#include "codec_ids.h"
+#include "node_format.h"
+
+/*
+ * What is wrong with one piece at data, of which limit bytes may be read,
+ * in a node of the given level; NULL when nothing is.  *head is set.
+ */
+static const char *
+piece_problem(const char *data, size_t limit, int level, PieceHeader *head)
+{
+	const Ref  *refs;
+
+	if (limit < sizeof(PieceHeader))
+		return "Piece reaches past the end of the node";
+	memcpy(head, data, sizeof(PieceHeader));
+	if (limit < PIECE_SIZE(head->refs))
+		return "References reach past the end of the node";
+	if (head->size == 0)
+		return "Empty piece";
+	refs = (const Ref *) (data + sizeof(PieceHeader));
+	for (int i = 0; i < head->refs; i++)
+	{
+		if (refs[i].offset == 0 || refs[i].size < sizeof(NodeHeader))
+			return "Reference is invalid";
+	}
+	if (level > 1)
+	{
+		if (head->refs != 1 || head->inline_size != 0 || head->method != 0 ||
+			head->skip != 0 || head->frame_size != 0)
+			return "Subtree piece is malformed";
+		return NULL;
+	}
+	if (head->method >= CODEC_COUNT)
+		return "Unknown compression method";
+	if (head->refs == 0 && head->inline_size == 0)
+		return "Frame has no bytes";
+	if (head->frame_size < head->size ||
+		head->frame_size - head->size < head->skip)
+		return "Window lies outside its frame";
+	return NULL;
+}
+
+/* What is wrong with the pieces of a ROPE node; NULL when nothing is. */
+static const char *
+rope_problem(const char *node, size_t size)
+{
+	RopeHeader	head;
+	size_t		end = size;
+	size_t		at = sizeof(RopeHeader);
+	size_t		inline_size = 0;
+	uint64_t	total = 0;
+
+	if (size < sizeof(RopeHeader))
+		return "Node is too short";
+	memcpy(&head, node, sizeof(head));
+	if (head.node.level < 1 || head.node.level > NODE_MAX_LEVEL)
+		return "Level is out of range";
+	if (head.node.flags & NODE_FLAG_ROOT)
+	{
+		if (size < sizeof(RopeHeader) + sizeof(RootTrailer))
+			return "Root is too short";
+		end -= sizeof(RootTrailer);
+	}
+	if (head.count == 0)
+		return "Node has no pieces";
+	for (int i = 0; i < head.count; i++)
+	{
+		PieceHeader piece;
+		const char *problem;
+
+		problem = piece_problem(node + at, end - at, head.node.level, &piece);
+		if (problem != NULL)
+			return problem;
+		at += PIECE_SIZE(piece.refs);
+		inline_size += piece.inline_size;
+		total += piece.size;
+	}
+	if (inline_size != head.inline_size)
+		return "Inline sizes do not sum to that of the node";
+	if (total != head.size)
+		return "Piece sizes do not sum to that of the node";
+	if (at + NODE_ALIGN(inline_size) != end)
+		return "Node has a wrong length";
+	return NULL;
+}
+
+/*
+ * What is wrong with the node of size bytes at node (4-byte aligned), in
+ * words for an error message's detail; NULL when nothing is.  Does not look
+ * at checksums of children, which their parents hold.
+ */
+const char *
+node_problem(const void *node, size_t size)
+{
+	const NodeHeader *head = (const NodeHeader *) node;
+
+	if (size < sizeof(NodeHeader))
+		return "Node is too short";
+	if (head->format != NODE_FORMAT)
+		return "Unknown node format";
+	if (head->kind == NODE_KIND_DATA)
+	{
+		if (head->level != 0 || head->flags != 0)
+			return "Data node has a level or flags";
+		return NULL;
+	}
+	if (head->kind != NODE_KIND_ROPE)
+		return "Unknown node kind";
+	if ((head->flags & ~NODE_FLAG_ROOT) != 0)
+		return "Unknown node flags";
+	return rope_problem((const char *) node, size);
+}
+
+/* Does the node say that it is the root of a value? */
+bool
+node_is_root(const void *node)
+{
+	return (((const NodeHeader *) node)->flags & NODE_FLAG_ROOT) != 0;
+}
+
+/* The trailer of a sound root, within the node. */
+const RootTrailer *
+node_trailer(const void *node, size_t size)
+{
+	return (const RootTrailer *)
+		((const char *) node + size - sizeof(RootTrailer));
+}
+
+/* The crc that a root's trailer must hold. */
+uint32_t
+node_root_crc(const void *node, size_t size)
+{
+	return node_crc(node, size - sizeof(uint32_t));
+}
+
+/* Start with the first piece of a sound ROPE node. */
+void
+node_pieces_begin(PieceCursor *cursor, const void *node)
+{
+	const RopeHeader *head = (const RopeHeader *) node;
+	const char *at = (const char *) node + sizeof(RopeHeader);
+
+	cursor->next = at;
+	cursor->left = head->count;
+	for (int i = 0; i < head->count; i++)
+		at += PIECE_SIZE(((const PieceHeader *) at)->refs);
+	cursor->bytes = at;
+}
+
+/* Set *piece to the next piece and return true; false at the end. */
+bool
+node_pieces_next(PieceCursor *cursor, Piece *piece)
+{
+	if (cursor->left == 0)
+		return false;
+	memcpy(&piece->head, cursor->next, sizeof(PieceHeader));
+	piece->refs = (const Ref *) (cursor->next + sizeof(PieceHeader));
+	piece->bytes = cursor->bytes;
+	cursor->next += PIECE_SIZE(piece->head.refs);
+	cursor->bytes += piece->head.inline_size;
+	cursor->left--;
+	return true;
+}

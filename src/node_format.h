@@ -1,0 +1,137 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_format.h
+ *	  The bytes of a node, drawn once.
+ *
+ * A node is the chunk_data of one row of the TOAST relation.  All numbers
+ * are in the byte order of the machine, as everywhere in PostgreSQL's
+ * files; every structure starts at a multiple of 4 bytes.
+ *
+ * DATA node: four bytes of header, then bytes of a frame.
+ *
+ *		0        1      2       3       4
+ *		+--------+------+-------+-------+-------------------------------+
+ *		| format | DATA | level | flags | bytes of one frame ...        |
+ *		+--------+------+-------+-------+-------------------------------+
+ *
+ * ROPE node: an ordered list of pieces; then, in the same order, the bytes
+ * that pieces keep inline; then, in a root only, the trailer.
+ *
+ *		0        1      2       3       4       6        8      12
+ *		+--------+------+-------+-------+-------+--------+------+--------+
+ *		| format | ROPE | level | flags | count | inline | size | pieces |
+ *		+--------+------+-------+-------+-------+--------+------+--------+
+ *		| ... pieces | inline bytes, padded to 4 | lineage | version | crc |
+ *		+------------+---------------------------+---------+---------+-----+
+ *
+ * Piece: what the value holds next.  In a node of level 1 each piece is a
+ * window (skip, size) on a frame; above, each piece is a subtree, that is
+ * one node of the level below, with skip = frame_size = 0.
+ *
+ *		0      1        2        4      8      12           16
+ *		+------+--------+--------+------+------+------------+-------------+
+ *		| refs | method | inline | size | skip | frame_size | refs * Ref  |
+ *		+------+--------+--------+------+------+------------+-------------+
+ *
+ * Frame: a run of bytes of the value, compressed as one unit with `method`.
+ * Its stored form is the bytes of its DATA nodes, in order, followed by the
+ * piece's inline bytes.  A frame named by several windows keeps its bytes in
+ * DATA nodes only, or each window has a copy of the inline bytes.
+ *
+ * Ref: where a child is, how many bytes its node has, and the CRC-32C of
+ * them.  The CRC is what the parent holds against a stale or damaged child;
+ * the trailer's crc does the same for the root, over the node with this
+ * field left out.  It was rejected to keep a CRC in every node as well: a
+ * field that changes with each byte would spoil the common prefix and suffix
+ * that heap_update() leaves out of WAL.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PG_TOASTER_NODE_FORMAT_H
+#define PG_TOASTER_NODE_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NODE_FORMAT			1	/* version of everything drawn above */
+
+#define NODE_KIND_DATA		1
+#define NODE_KIND_ROPE		2
+
+#define NODE_FLAG_ROOT		0x01
+
+#define NODE_MAX_LEVEL		32	/* three children a node: 3^32 leaves */
+
+typedef struct NodeHeader
+{
+	uint8_t		format;			/* NODE_FORMAT */
+	uint8_t		kind;			/* NODE_KIND_xxx */
+	uint8_t		level;			/* 0 for DATA, from 1 for ROPE */
+	uint8_t		flags;			/* NODE_FLAG_xxx */
+} NodeHeader;
+
+typedef struct RopeHeader
+{
+	NodeHeader	node;
+	uint16_t	count;			/* number of pieces */
+	uint16_t	inline_size;	/* sum of the pieces' inline bytes */
+	uint32_t	size;			/* bytes of the value below this node */
+} RopeHeader;
+
+typedef struct RootTrailer
+{
+	uint32_t	lineage;		/* chunk_id of all nodes of the value */
+	uint32_t	version;		/* counts the roots of the lineage, from 1 */
+	uint32_t	crc;			/* of the node's bytes before this field */
+} RootTrailer;
+
+typedef struct PieceHeader
+{
+	uint8_t		refs;			/* number of Refs that follow */
+	uint8_t		method;			/* Codec: how the frame is compressed */
+	uint16_t	inline_size;	/* bytes of the frame kept in this node */
+	uint32_t	size;			/* bytes of the value */
+	uint32_t	skip;			/* bytes of the frame before them */
+	uint32_t	frame_size;		/* size of the frame, decompressed */
+} PieceHeader;
+
+typedef struct Ref
+{
+	uint32_t	block;
+	uint16_t	offset;
+	uint16_t	size;			/* of the node, header included */
+	uint32_t	crc;			/* of the node's bytes */
+} Ref;
+
+#define NODE_ALIGN(n)		(((n) + 3u) & ~(size_t) 3u)
+
+#define PIECE_SIZE(refs)	(sizeof(PieceHeader) + (refs) * sizeof(Ref))
+
+/* A piece as read: pointers into the node. */
+typedef struct Piece
+{
+	PieceHeader head;
+	const Ref  *refs;
+	const char *bytes;			/* head.inline_size of them */
+} Piece;
+
+/* Walks the pieces of a node that node_problem() found sound. */
+typedef struct PieceCursor
+{
+	const char *next;			/* next piece */
+	const char *bytes;			/* its inline bytes */
+	int			left;
+} PieceCursor;
+
+extern const char *node_problem(const void *node, size_t size);
+extern bool node_is_root(const void *node);
+extern const RootTrailer *node_trailer(const void *node, size_t size);
+extern uint32_t node_root_crc(const void *node, size_t size);
+extern void node_pieces_begin(PieceCursor *cursor, const void *node);
+extern bool node_pieces_next(PieceCursor *cursor, Piece *piece);
+
+/* CRC-32C of size bytes; given by the caller's world (server or fuzzer). */
+extern uint32_t node_crc(const void *data, size_t size);
+
+#endif							/* PG_TOASTER_NODE_FORMAT_H */

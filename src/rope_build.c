@@ -1,0 +1,650 @@
+/*-------------------------------------------------------------------------
+ *
+ * rope_build.c
+ *	  Writing the nodes of a byte tree, new or changed.
+ *
+ * Pieces gather per level, up to what two nodes hold, so that the last node
+ * of a level can share with the one before it.  A node is written when its
+ * level overflows or is closed; its piece then joins the level above.
+ *
+ * Invariants
+ *	1. A node is never changed once written; children are written before the
+ *	   node that names them.
+ *	2. A chunk is named by exactly one node.  Windows on the same frame are
+ *	   therefore joined: they are never split between nodes, and a window
+ *	   whose frame stands in a node already written is refused.
+ *	3. A node that stays as it is (a subtree added whole) is not rewritten,
+ *	   unless the nodes before it on its level would be less than a third
+ *	   full; then it is broken up and merged with them.
+ *	4. An old branch that does not stay is in `freed`: a new branch may take
+ *	   its place in the page.  What is left of it is dropped by the caller
+ *	   once the row is written, with those chunks of it that no new branch
+ *	   names.
+ *
+ * The inline bytes of a node are padded once; a level counts at most 3 bytes
+ * too few, which `capacity` allows for by being a multiple of 4.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "pointer.h"
+#include "rope_build.h"
+#include "stats.h"
+
+static void level_add(RopeBuilder *builder, int level, const Piece *piece,
+					  bool joined, bool old);
+
+/*
+ * Start a rope of the given lineage.  The builder allocates in the current
+ * memory context, which the caller deletes afterwards.
+ */
+void
+rope_builder_init(RopeBuilder *builder, TreeWrite *write, uint32 lineage,
+				  uint32 version, const FlatValue *flat)
+{
+	memset(builder, 0, sizeof(*builder));
+	builder->write = write;
+	builder->context = CurrentMemoryContext;
+	settings_limits(&builder->limits);
+	builder->lineage = lineage;
+	builder->version = version;
+	builder->flat = *flat;
+	builder->ratio = 3.0;
+	builder->image = palloc(VARHDRSZ + settings_node_size);
+	tid_list_init(&builder->freed);
+	tid_list_init(&builder->candidates);
+	tid_list_init(&builder->kept);
+	tid_list_init(&builder->closed);
+	tid_list_init(&builder->own);
+}
+
+/* Lay out a node with the first count pieces of a level in the image. */
+static Size
+lay_out(RopeBuilder *builder, int level, int count, bool root)
+{
+	BuildPiece *pieces = builder->levels[level].pieces;
+	char	   *node = VARDATA(builder->image);
+	RopeHeader	head = {{NODE_FORMAT, NODE_KIND_ROPE, level,
+	root ? NODE_FLAG_ROOT : 0}, count, 0, 0};
+	char	   *at = node + sizeof(RopeHeader);
+	Size		padding;
+
+	for (int i = 0; i < count; i++)
+	{
+		Piece	   *piece = &pieces[i].piece;
+
+		memcpy(at, &piece->head, sizeof(PieceHeader));
+		memcpy(at + sizeof(PieceHeader), piece->refs,
+			   piece->head.refs * sizeof(Ref));
+		at += PIECE_SIZE(piece->head.refs);
+		head.inline_size += piece->head.inline_size;
+		head.size += piece->head.size;
+	}
+	for (int i = 0; i < count; i++)
+	{
+		Piece	   *piece = &pieces[i].piece;
+
+		memcpy(at, piece->bytes, piece->head.inline_size);
+		at += piece->head.inline_size;
+	}
+	padding = NODE_ALIGN(head.inline_size) - head.inline_size;
+	memset(at, 0, padding);
+	at += padding;
+	memcpy(node, &head, sizeof(head));
+	if (root)
+	{
+		RootTrailer trailer = {builder->lineage, builder->version, 0};
+		Size		size = at - node + sizeof(trailer);
+
+		memcpy(at, &trailer, sizeof(trailer));
+		trailer.crc = node_root_crc(node, size);
+		memcpy(at, &trailer, sizeof(trailer));
+		at += sizeof(trailer);
+	}
+	SET_VARSIZE(builder->image, VARHDRSZ + (at - node));
+	Assert(node_problem(node, at - node) == NULL);
+	return at - node;
+}
+
+/* Store the image: in the place of a freed branch, or as a new chunk. */
+static void
+store_image(RopeBuilder *builder, bool root, ItemPointer tid)
+{
+	ChunkStore *store = builder->write->store;
+	TidList    *freed = &builder->freed;
+	int			tries = Min(freed->count, 4);
+
+	for (int i = freed->count - 1; i >= freed->count - tries; i--)
+	{
+		if (chunk_store_replace(store, &freed->tids[i], builder->lineage,
+								builder->image, root, tid))
+		{
+			freed->tids[i] = freed->tids[--freed->count];
+			FAILPOINT("node_written");
+			return;
+		}
+	}
+	chunk_store_put(store, builder->lineage, &builder->image, 1, tid);
+	FAILPOINT("node_written");
+}
+
+/* Note which old chunks a node of level 1 names from now on. */
+static void
+note_kept(RopeBuilder *builder, int count)
+{
+	for (int i = 0; i < count; i++)
+	{
+		BuildPiece *build = &builder->levels[1].pieces[i];
+		int			refs = build->piece.head.refs;
+
+		if (!build->old)
+			continue;
+		for (int j = 0; j < refs; j++)
+		{
+			ItemPointerData tid;
+
+			ref_tid(&build->piece.refs[j], &tid);
+			tid_list_add(&builder->kept, &tid);
+			if (j == 0)
+				tid_list_add(&builder->closed, &tid);
+		}
+		stats_add(STATS_NODES_SHARED, refs);
+	}
+}
+
+/* Remove the first count pieces of a level. */
+static void
+level_shift(RopeBuilder *builder, int level, int count)
+{
+	BuildLevel *l = &builder->levels[level];
+
+	for (int i = 0; i < count; i++)
+	{
+		Piece	   *piece = &l->pieces[i].piece;
+
+		l->bytes -= piece_node_size(&piece->head);
+		pfree(unconstify(Ref *, piece->refs));
+	}
+	l->count -= count;
+	memmove(l->pieces, l->pieces + count, l->count * sizeof(BuildPiece));
+}
+
+/* Write the first count pieces of a level as a node of the level above. */
+static void
+emit(RopeBuilder *builder, int level, int count)
+{
+	Size		size = lay_out(builder, level, count, false);
+	const char *node = VARDATA(builder->image);
+	ItemPointerData tid;
+	Ref			ref;
+	Piece		piece;
+
+	if (level >= NODE_MAX_LEVEL)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("tree of toast value is too deep")));
+	store_image(builder, false, &tid);
+	ref.block = ItemPointerGetBlockNumber(&tid);
+	ref.offset = ItemPointerGetOffsetNumber(&tid);
+	ref.size = size;
+	ref.crc = node_crc(node, size);
+
+	memset(&piece, 0, sizeof(piece));
+	piece.head.refs = 1;
+	piece.head.size = ((const RopeHeader *) node)->size;
+	piece.refs = &ref;
+	if (level == 1)
+		note_kept(builder, count);
+	level_shift(builder, level, count);
+	level_add(builder, level + 1, &piece, false, false);
+}
+
+/*
+ * How many of the level's first pieces to write as a node: about target
+ * bytes of them, and what is joined stays together.
+ */
+static int
+node_end(RopeBuilder *builder, BuildLevel *l, Size target)
+{
+	Size		total = 0;
+	int			end = 0;
+
+	for (int i = 0; i < l->count; i++)
+	{
+		Size		size = piece_node_size(&l->pieces[i].piece.head);
+
+		if (i > 0 && !l->pieces[i].joined)
+		{
+			end = i;
+			if (total >= target)
+				return end;
+		}
+		if (total + size > builder->limits.capacity)
+		{
+			if (end == 0)
+				elog(ERROR, "pieces of a rope do not fit in a node");
+			return end;
+		}
+		total += size;
+	}
+	return l->count;
+}
+
+/* Write all of a level, spread evenly over as few nodes as it takes. */
+static void
+level_close(RopeBuilder *builder, int level)
+{
+	BuildLevel *l = &builder->levels[level];
+
+	while (l->count > 0)
+	{
+		Size		nodes = (l->bytes + builder->limits.capacity - 1) /
+			builder->limits.capacity;
+
+		emit(builder, level, node_end(builder, l, l->bytes / nodes));
+	}
+}
+
+/* A copy of the piece with refs and bytes of its own, in one allocation. */
+static void
+copy_piece(RopeBuilder *builder, Piece *target, const Piece *source)
+{
+	Size		refs_size = source->head.refs * sizeof(Ref);
+	char	   *copy = MemoryContextAlloc(builder->context,
+										  refs_size +
+										  source->head.inline_size + 1);
+
+	target->head = source->head;
+	if (refs_size > 0)
+		memcpy(copy, source->refs, refs_size);
+	if (source->head.inline_size > 0)
+		memcpy(copy + refs_size, source->bytes, source->head.inline_size);
+	target->refs = (Ref *) copy;
+	target->bytes = copy + refs_size;
+}
+
+/* Make room for one piece at index at of a level. */
+static BuildPiece *
+level_insert(RopeBuilder *builder, int level, int at)
+{
+	BuildLevel *l = &builder->levels[level];
+
+	if (l->count == l->capacity)
+	{
+		l->capacity = Max(32, l->capacity * 2);
+		if (l->pieces == NULL)
+			l->pieces = MemoryContextAlloc(builder->context,
+										   l->capacity * sizeof(BuildPiece));
+		else
+			l->pieces = repalloc(l->pieces, l->capacity * sizeof(BuildPiece));
+	}
+	memmove(l->pieces + at + 1, l->pieces + at,
+			(l->count - at) * sizeof(BuildPiece));
+	l->count++;
+	return &l->pieces[at];
+}
+
+/* Append a piece to a level, writing a node when it overflows. */
+static void
+level_add(RopeBuilder *builder, int level, const Piece *piece, bool joined,
+		  bool old)
+{
+	BuildLevel *l = &builder->levels[level];
+	BuildPiece *build = level_insert(builder, level, l->count);
+
+	copy_piece(builder, &build->piece, piece);
+	build->joined = joined && l->count > 1;
+	build->old = old;
+	l->bytes += piece_node_size(&piece->head);
+	while (l->bytes > 2 * builder->limits.capacity)
+		emit(builder, level, node_end(builder, l, builder->limits.capacity));
+}
+
+/*
+ * An old branch is not to stay as it is: remember it, and in level 1 the
+ * chunks that it names.
+ */
+void
+rope_builder_break(RopeBuilder *builder, const Chunk *chunk)
+{
+	PieceCursor cursor;
+	Piece		piece;
+
+	if (chunk->chunk_id == builder->lineage)
+		tid_list_add(&builder->freed, &chunk->tid);
+	else						/* an indexed root cannot be replaced */
+		tid_list_add(builder->write->dropped, &chunk->tid);
+	if (ROPE_LEVEL(chunk->node) > 1)
+		return;
+	node_pieces_begin(&cursor, chunk->node);
+	while (node_pieces_next(&cursor, &piece))
+	{
+		for (int i = 0; i < piece.head.refs; i++)
+		{
+			ItemPointerData tid;
+
+			ref_tid(&piece.refs[i], &tid);
+			tid_list_add(&builder->candidates, &tid);
+		}
+	}
+}
+
+/* Is the piece at index at of the pieces joined with an earlier one? */
+static void
+mark_joined(BuildPiece *pieces, int at)
+{
+	for (int i = at - 1; i >= 0; i--)
+	{
+		if (piece_same_frame(&pieces[i].piece, &pieces[at].piece))
+		{
+			while (++i <= at)
+				pieces[i].joined = true;
+			return;
+		}
+	}
+}
+
+/*
+ * Break up the old subtree of the given level that piece names, and put its
+ * pieces in front of those that the level has.
+ */
+static void
+level_unshift(RopeBuilder *builder, int level, const Piece *piece)
+{
+	ChunkStore *store = builder->write->store;
+	BuildLevel *l = &builder->levels[level];
+	Chunk		chunk;
+	PieceCursor cursor;
+	Piece		next;
+	int			at = 0;
+
+	if (!chunk_store_get_child(store, builder->lineage, &piece->refs[0],
+							   level, &chunk))
+		chunk_store_raise(store);
+	rope_builder_break(builder, &chunk);
+	node_pieces_begin(&cursor, chunk.node);
+	while (node_pieces_next(&cursor, &next))
+	{
+		BuildPiece *build = level_insert(builder, level, at);
+
+		copy_piece(builder, &build->piece, &next);
+		build->joined = false;
+		build->old = true;
+		l->bytes += piece_node_size(&next.head);
+		if (level == 1)
+			mark_joined(l->pieces, at);
+		at++;
+	}
+	chunk_store_release(&chunk);
+}
+
+/* Break up an old subtree and append what it consists of. */
+static void
+append_broken(RopeBuilder *builder, int level, const Piece *piece)
+{
+	ChunkStore *store = builder->write->store;
+	Chunk		chunk;
+	PieceCursor cursor;
+	Piece		next;
+
+	if (!chunk_store_get_child(store, builder->lineage, &piece->refs[0],
+							   level, &chunk))
+		chunk_store_raise(store);
+	rope_builder_break(builder, &chunk);
+	node_pieces_begin(&cursor, chunk.node);
+	while (node_pieces_next(&cursor, &next))
+	{
+		if (level > 1)
+			rope_builder_subtree(builder, level - 1, &next,
+								 builder->position);
+		else
+		{
+			level_add(builder, 1, &next, false, true);
+			mark_joined(builder->levels[1].pieces,
+						builder->levels[1].count - 1);
+			builder->position += next.head.size;
+		}
+	}
+	chunk_store_release(&chunk);
+}
+
+/* Would what a level has gathered make a node less than a third full? */
+static bool
+level_underfull(RopeBuilder *builder, int level)
+{
+	BuildLevel *l = &builder->levels[level];
+
+	return l->count > 0 && l->bytes < builder->limits.capacity / 3;
+}
+
+/*
+ * Add an old subtree, whose node has the given level, as it is; its bytes
+ * are those of the new value from offset on.
+ */
+void
+rope_builder_subtree(RopeBuilder *builder, int level, const Piece *piece,
+					 uint32 offset)
+{
+	rope_builder_fresh(builder, offset);
+	for (int i = 1; i <= level; i++)
+	{
+		if (level_underfull(builder, i))
+		{
+			append_broken(builder, level, piece);
+			return;
+		}
+		level_close(builder, i);
+	}
+	level_add(builder, level + 1, piece, false, true);
+	stats_add(STATS_NODES_SHARED, 1);
+	builder->position += piece->head.size;
+}
+
+/* Cover the new value up to end with fresh bytes. */
+void
+rope_builder_fresh(RopeBuilder *builder, uint32 end)
+{
+	if (end > builder->position)
+		rope_frame_append(builder, end);
+}
+
+/* Is the frame's first chunk named by a node already written? */
+static bool
+frame_closed(RopeBuilder *builder, const Piece *piece)
+{
+	ItemPointerData tid;
+
+	if (piece->head.refs == 0)
+		return false;
+	ref_tid(&piece->refs[0], &tid);
+	for (int i = 0; i < builder->closed.count; i++)
+	{
+		if (ItemPointerEquals(&builder->closed.tids[i], &tid))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Can a window follow, gap bytes later, an earlier window on its frame, at
+ * index first, in the same node?
+ */
+static bool
+group_fits(RopeBuilder *builder, const Piece *piece, int first, uint32 gap)
+{
+	BuildLevel *l = &builder->levels[1];
+	Size		size = piece_node_size(&piece->head);
+
+	if (gap > 4 * builder->limits.node_payload)
+		return false;
+	if (gap > 0)
+		size += PIECE_SIZE(Min(5, builder->limits.max_refs)) +
+			Min(gap, builder->limits.inline_size);
+	for (int i = first; i < l->count; i++)
+		size += piece_node_size(&l->pieces[i].piece.head);
+	return size <= builder->limits.capacity;
+}
+
+/*
+ * Add a window on a frame of the old tree; its bytes are those of the new
+ * value from offset on.  Returns false, and adds nothing, when invariant 2
+ * forbids it: the bytes will be fresh ones.
+ */
+bool
+rope_builder_window(RopeBuilder *builder, const Piece *piece, uint32 offset)
+{
+	BuildLevel *l = &builder->levels[1];
+	int			first;
+
+	if (frame_closed(builder, piece))
+		return false;
+	for (first = l->count - 1; first >= 0; first--)
+	{
+		if (piece_same_frame(&l->pieces[first].piece, piece))
+			break;
+	}
+	if (first >= 0)
+	{
+		if (!group_fits(builder, piece, first, offset - builder->position))
+			return false;
+		for (int i = first + 1; i < l->count; i++)
+			l->pieces[i].joined = true;
+	}
+	builder->joining = first >= 0;
+	rope_builder_fresh(builder, offset);
+	level_add(builder, 1, piece, builder->joining, true);
+	builder->position += piece->head.size;
+	builder->joining = false;
+	return true;
+}
+
+/* Add a piece whose frame is already stored where the rope is written. */
+void
+rope_builder_stored(RopeBuilder *builder, const Piece *piece)
+{
+	level_add(builder, 1, piece, builder->joining, false);
+	mark_joined(builder->levels[1].pieces, builder->levels[1].count - 1);
+	builder->position += piece->head.size;
+}
+
+/* Is there nothing in the levels above? */
+static bool
+level_is_top(RopeBuilder *builder, int level)
+{
+	for (int i = level + 1; i <= NODE_MAX_LEVEL; i++)
+	{
+		if (builder->levels[i].count > 0)
+			return false;
+	}
+	return true;
+}
+
+/* Take the last piece of a level if it is an old subtree. */
+static bool
+level_pop_old(RopeBuilder *builder, int level, Piece *piece)
+{
+	BuildLevel *l = &builder->levels[level];
+
+	if (level > NODE_MAX_LEVEL || l->count == 0 ||
+		!l->pieces[l->count - 1].old)
+		return false;
+	*piece = l->pieces[--l->count].piece;
+	l->bytes -= piece_node_size(&piece->head);
+	return true;
+}
+
+/* Write all pieces of the level as the root; returns its address. */
+static uint32
+write_root(RopeBuilder *builder, int level)
+{
+	ChunkStore *store = builder->write->store;
+	ItemPointerData tid;
+	uint32		address;
+
+	lay_out(builder, level, builder->levels[level].count, true);
+	if (level == 1)
+		note_kept(builder, builder->levels[1].count);
+	if (settings_force_indexed)
+		address = chunk_store_put_indexed(store, builder->image);
+	else
+	{
+		store_image(builder, true, &tid);
+		if (!address_from_tid(&tid, &address))
+		{
+			chunk_store_kill(store, &tid);
+			address = chunk_store_put_indexed(store, builder->image);
+		}
+	}
+	return address;
+}
+
+/*
+ * Hand over to the caller what the new tree does not use of the old one, and
+ * kill chunks written on the way that no node names in the end.
+ */
+static void
+drop_unused(RopeBuilder *builder)
+{
+	TidList    *dropped = builder->write->dropped;
+	TidList    *candidates = &builder->candidates;
+	TidList    *kept = &builder->kept;
+
+	tid_list_sort(kept);
+	for (int i = 0; i < builder->own.count; i++)
+	{
+		if (!tid_list_contains(kept, &builder->own.tids[i]))
+			chunk_store_kill(builder->write->store, &builder->own.tids[i]);
+	}
+	for (int i = 0; i < builder->freed.count; i++)
+		tid_list_add(dropped, &builder->freed.tids[i]);
+	tid_list_sort(candidates);
+	for (int i = 0; i < candidates->count; i++)
+	{
+		ItemPointer tid = &candidates->tids[i];
+
+		if ((i == 0 || !ItemPointerEquals(tid, tid - 1)) &&
+			!tid_list_contains(kept, tid))
+			tid_list_add(dropped, tid);
+	}
+}
+
+/*
+ * Cover the rest of the new value with fresh bytes, write all that waits,
+ * the root last, and set *result.  Unused chunks of the old tree are in
+ * write->dropped then.
+ */
+void
+rope_builder_finish(RopeBuilder *builder, TreePointer *result)
+{
+	int			level = 1;
+	Piece		piece;
+
+	rope_builder_fresh(builder, builder->flat.size);
+	for (;;)
+	{
+		BuildLevel *l = &builder->levels[level];
+
+		if (level_underfull(builder, level) &&
+			level_pop_old(builder, level + 1, &piece))
+			level_unshift(builder, level, &piece);
+		if (level_is_top(builder, level) &&
+			l->bytes <= builder->limits.capacity)
+		{
+			/* an only child that is there already becomes the root */
+			if (level == 1 || l->count > 1 ||
+				!level_pop_old(builder, level, &piece))
+				break;
+			level_unshift(builder, --level, &piece);
+			continue;
+		}
+		level_close(builder, level++);
+	}
+	result->toastrelid = builder->write->toastrelid;
+	result->address = write_root(builder, level);
+	result->size = builder->position;
+	result->version = builder->version;
+	drop_unused(builder);
+}

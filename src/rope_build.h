@@ -1,0 +1,81 @@
+/*-------------------------------------------------------------------------
+ *
+ * rope_build.h
+ *	  Writing the nodes of a byte tree, new or changed.
+ *
+ * A builder is fed the new value from front to back: fresh bytes, windows on
+ * frames that are already stored, and whole subtrees that stay as they are.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PG_TOASTER_ROPE_BUILD_H
+#define PG_TOASTER_ROPE_BUILD_H
+
+#include "postgres.h"
+
+#include "rope.h"
+#include "settings.h"
+
+/* A piece that waits for its node to be written. */
+typedef struct BuildPiece
+{
+	Piece		piece;			/* refs and bytes are copies of our own */
+	bool		joined;			/* must be in the node of the one before */
+	bool		old;			/* its refs are of the old tree */
+} BuildPiece;
+
+typedef struct BuildLevel
+{
+	BuildPiece *pieces;
+	int			count;
+	int			capacity;
+	Size		bytes;			/* that the pieces take in a node */
+} BuildLevel;
+
+typedef struct RopeBuilder
+{
+	TreeWrite  *write;
+	MemoryContext context;
+	RopeLimits	limits;
+	uint32		lineage;
+	uint32		version;		/* of the root to be written */
+	FlatValue	flat;			/* the new value, for fresh bytes */
+	uint32		position;		/* bytes of it that pieces cover */
+	BuildLevel	levels[NODE_MAX_LEVEL + 1]; /* from 1 */
+	bytea	   *image;			/* node being written */
+	char	   *packed;			/* frame being written, compressed */
+	Size		packed_capacity;
+	double		ratio;			/* of the last frame's compression */
+	bool		joining;		/* next pieces stay with the ones before */
+	TidList		freed;			/* old branches, to be replaced or dropped */
+	TidList		candidates;		/* chunks that freed branches named */
+	TidList		kept;			/* of them, what new branches name */
+	TidList		closed;			/* first chunks of frames in nodes written */
+	TidList		own;			/* chunks made of old frames' inline bytes */
+} RopeBuilder;
+
+extern void rope_builder_init(RopeBuilder *builder, TreeWrite *write,
+							  uint32 lineage, uint32 version,
+							  const FlatValue *flat);
+extern void rope_builder_fresh(RopeBuilder *builder, uint32 end);
+extern bool rope_builder_window(RopeBuilder *builder, const Piece *piece,
+								uint32 offset);
+extern void rope_builder_subtree(RopeBuilder *builder, int level,
+								 const Piece *piece, uint32 offset);
+extern void rope_builder_stored(RopeBuilder *builder, const Piece *piece);
+extern void rope_builder_break(RopeBuilder *builder, const Chunk *chunk);
+extern void rope_builder_finish(RopeBuilder *builder, TreePointer *result);
+
+/* rope_frame.c */
+extern void rope_frame_append(RopeBuilder *builder, uint32 end);
+extern void rope_frame_move_out(RopeBuilder *builder, Piece *piece,
+								Ref *refs);
+
+/* Bytes that a piece takes in its node. */
+static inline Size
+piece_node_size(const PieceHeader *head)
+{
+	return PIECE_SIZE(head->refs) + head->inline_size;
+}
+
+#endif							/* PG_TOASTER_ROPE_BUILD_H */

@@ -1,0 +1,166 @@
+/*-------------------------------------------------------------------------
+ *
+ * rope_copy.c
+ *	  Copying a byte tree to another TOAST relation.
+ *
+ * Frames are copied as they are stored; branches are built anew, full.  A
+ * frame that several windows show is copied once.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "rope_build.h"
+
+typedef struct Copy
+{
+	ChunkStore *source;
+	uint32		lineage;		/* of the source */
+	RopeBuilder builder;
+} Copy;
+
+/* Copy up to CHUNK_STORE_BATCH DATA nodes; sets where in target. */
+static bool
+copy_batch(Copy *copy, const Ref *source, int count, Ref *target)
+{
+	bytea	   *nodes[CHUNK_STORE_BATCH];
+	ItemPointerData tids[CHUNK_STORE_BATCH];
+
+	for (int i = 0; i < count; i++)
+	{
+		Chunk		chunk;
+
+		if (!chunk_store_get_child(copy->source, copy->lineage, &source[i],
+								   0, &chunk))
+			return false;
+		nodes[i] = palloc(VARHDRSZ + chunk.size);
+		SET_VARSIZE(nodes[i], VARHDRSZ + chunk.size);
+		memcpy(VARDATA(nodes[i]), chunk.node, chunk.size);
+		chunk_store_release(&chunk);
+	}
+	chunk_store_put(copy->builder.write->store, copy->builder.lineage, nodes,
+					count, tids);
+	for (int i = 0; i < count; i++)
+	{
+		target[i] = source[i];
+		target[i].block = ItemPointerGetBlockNumber(&tids[i]);
+		target[i].offset = ItemPointerGetOffsetNumber(&tids[i]);
+		pfree(nodes[i]);
+	}
+	return true;
+}
+
+/* Copy the DATA nodes of a frame; sets where in target. */
+static bool
+copy_frame(Copy *copy, const Piece *piece, Ref *target)
+{
+	for (int i = 0; i < piece->head.refs; i += CHUNK_STORE_BATCH)
+	{
+		if (!copy_batch(copy, piece->refs + i,
+						Min(CHUNK_STORE_BATCH, piece->head.refs - i),
+						target + i))
+			return false;
+	}
+	return true;
+}
+
+/* Copy the pieces of a node of level 1. */
+static bool
+copy_leaf(Copy *copy, const void *node)
+{
+	int			count = ((const RopeHeader *) node)->count;
+	Piece	   *done = palloc(count * sizeof(Piece));
+	Ref		  **targets = palloc0(count * sizeof(Ref *));
+	PieceCursor cursor;
+
+	node_pieces_begin(&cursor, node);
+	for (int i = 0; node_pieces_next(&cursor, &done[i]); i++)
+	{
+		Piece		piece = done[i];
+
+		for (int j = 0; j < i && targets[i] == NULL; j++)
+		{
+			if (piece_same_frame(&done[j], &done[i]))
+				targets[i] = targets[j];
+		}
+		if (targets[i] == NULL)
+		{
+			targets[i] = palloc((piece.head.refs + 1) * sizeof(Ref));
+			if (!copy_frame(copy, &piece, targets[i]))
+				return false;
+		}
+		piece.refs = targets[i];
+		rope_builder_stored(&copy->builder, &piece);
+	}
+	return true;
+}
+
+/* Copy all below a node. */
+static bool
+copy_node(Copy *copy, const void *node)
+{
+	int			level = ROPE_LEVEL(node);
+	PieceCursor cursor;
+	Piece		piece;
+
+	check_stack_depth();
+	if (level == 1)
+	{
+		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+													  "rope copy leaf",
+													  ALLOCSET_DEFAULT_SIZES);
+		MemoryContext caller = MemoryContextSwitchTo(context);
+		bool		ok = copy_leaf(copy, node);
+
+		MemoryContextSwitchTo(caller);
+		MemoryContextDelete(context);
+		return ok;
+	}
+	node_pieces_begin(&cursor, node);
+	while (node_pieces_next(&cursor, &piece))
+	{
+		Chunk		child;
+		bool		ok;
+
+		if (!chunk_store_get_child(copy->source, copy->lineage,
+								   &piece.refs[0], level - 1, &child))
+			return false;
+		ok = copy_node(copy, child.node);
+		chunk_store_release(&child);
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Write a copy of the rope as a new lineage.  Returns false, with the
+ * problem recorded in source, when a chunk is missing; what was written then
+ * is not referenced by anything.
+ */
+bool
+rope_copy(ChunkStore *source, const Chunk *root, TreeWrite *write,
+		  TreePointer *result)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "rope copy",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	const FlatValue none = {0};
+	Copy	   *copy = palloc0(sizeof(Copy));
+	bool		ok;
+
+	copy->source = source;
+	copy->lineage = node_trailer(root->node, root->size)->lineage;
+	rope_builder_init(&copy->builder, write, chunk_store_new_lineage(), 1,
+					  &none);
+	ok = copy_node(copy, root->node);
+	if (ok)
+		rope_builder_finish(&copy->builder, result);
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
+	return ok;
+}

@@ -1,0 +1,310 @@
+/*-------------------------------------------------------------------------
+ *
+ * rope_diff.c
+ *	  What of an old rope a new flat value can keep.
+ *
+ * The old rope is read from front to back, one frame at a time, and its
+ * bytes are looked for in the new value: first where the last match ended,
+ * then, by anchors, farther on.  What is found stays, as a subtree if a
+ * whole node is found in one piece, else as windows on frames; what lies
+ * between becomes fresh bytes.  Order is kept: a block that moved to the
+ * front is written again.
+ *
+ * A node is intact as long as all of it was found in one piece.  Nothing is
+ * added to the builder for an intact node until its parent knows whether it
+ * is intact itself; `DiffNode` keeps that for each level.
+ *
+ * Memory: a frame, the anchors of the new value (half a megabyte at most)
+ * and a page pinned per level.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "utils/memutils.h"
+
+#include "anchors.h"
+#include "codec_ids.h"
+#include "rope_build.h"
+
+/* The most windows that one frame is cut into. */
+#define MAX_WINDOWS		8
+
+/* A node of the old rope on the way from the root. */
+typedef struct DiffNode
+{
+	struct DiffNode *parent;
+	const Chunk *chunk;
+	int			intact;			/* leading pieces found in one run */
+	uint32		start;			/* where the run starts in the new value */
+	bool		broken;			/* its pieces are added one by one */
+} DiffNode;
+
+typedef struct Diff
+{
+	RopeBuilder builder;
+	RopeReader	reader;
+	ChunkStore *store;
+	Anchors    *anchors;		/* NULL until the first difference */
+	uint32		position;		/* in the new value, behind the last match */
+} Diff;
+
+/* Part of an old piece, found in the new value. */
+typedef struct Window
+{
+	uint32		skip;			/* within the piece */
+	uint32		size;
+	uint32		offset;			/* in the new value */
+} Window;
+
+/* Add old pieces of a node that lie at offset in the new value. */
+static void
+add_intact(Diff *diff, const void *node, int count, uint32 offset)
+{
+	PieceCursor cursor;
+	Piece		piece;
+
+	node_pieces_begin(&cursor, node);
+	while (count-- > 0 && node_pieces_next(&cursor, &piece))
+	{
+		if (ROPE_LEVEL(node) == 1)
+			(void) rope_builder_window(&diff->builder, &piece, offset);
+		else
+			rope_builder_subtree(&diff->builder, ROPE_LEVEL(node) - 1, &piece,
+								 offset);
+		offset += piece.head.size;
+	}
+}
+
+/* The node does not stay as it is: add what was found of it so far. */
+static void
+break_node(Diff *diff, DiffNode *node)
+{
+	if (node->broken)
+		return;
+	if (node->parent)
+		break_node(diff, node->parent);
+	node->broken = true;
+	rope_builder_break(&diff->builder, node->chunk);
+	add_intact(diff, node->chunk->node, node->intact, node->start);
+}
+
+/*
+ * Find windows of old, the bytes of a piece, in the new value.  Returns
+ * their number.
+ */
+static int
+find_windows(Diff *diff, const char *old, uint32 size, Window *windows)
+{
+	const FlatValue *flat = &diff->builder.flat;
+	uint32		at = 0;
+	uint32		position = diff->position;
+	int			count = 0;
+	AnchorMatch match;
+
+	match.size = common_prefix(old, flat->data + position,
+							   Min(size, flat->size - position));
+	match.old_offset = 0;
+	match.new_offset = position;
+	if (match.size < size && diff->anchors == NULL)
+		diff->anchors =
+			anchors_build(flat, position,
+						  pg_nextpower2_32(diff->builder.limits.inline_size /
+										   4));
+	/* a few equal bytes at the front are not worth a window */
+	if (match.size < size && match.size < diff->builder.limits.inline_size / 8)
+		match.size = 0;
+	while (count < MAX_WINDOWS)
+	{
+		if (match.size > 0)
+		{
+			windows[count].skip = match.old_offset;
+			windows[count].size = match.size;
+			windows[count].offset = match.new_offset;
+			count++;
+			at = match.old_offset + match.size;
+			position = match.new_offset + match.size;
+		}
+		if (at == size || position == flat->size ||
+			!anchors_match(diff->anchors, old, size, at, position, &match))
+			break;
+	}
+	return count;
+}
+
+/*
+ * Keep windows only if, with the other windows on the same frame, they show
+ * at least half of it: a value never takes much more than twice the space
+ * that it needs.
+ */
+static bool
+worth_keeping(const DiffNode *node, const Piece *piece,
+			  const Window *windows, int count)
+{
+	uint64		shown = 0;
+	PieceCursor cursor;
+	Piece		other;
+
+	for (int i = 0; i < count; i++)
+		shown += windows[i].size;
+	node_pieces_begin(&cursor, node->chunk->node);
+	while (node_pieces_next(&cursor, &other))
+	{
+		if (other.refs != piece->refs && piece_same_frame(&other, piece))
+			shown += other.head.size;
+	}
+	return shown * 2 >= piece->head.frame_size;
+}
+
+/*
+ * Add windows on an old piece, one or several of which show part of it.
+ * Inline bytes are cut to what is shown if they are plain, else moved out
+ * when more than one window needs them.
+ */
+static void
+add_windows(Diff *diff, const Piece *piece, const Window *windows, int count)
+{
+	Piece		shared = *piece;
+	bool		plain = piece->head.refs == 0 &&
+		piece->head.method == CODEC_NONE;
+	Ref			refs[UINT8_MAX + 1];
+
+	if (!plain && count > 1 && piece->head.inline_size > 0)
+	{
+		if (piece->head.refs >= diff->builder.limits.max_refs)
+			return;
+		rope_frame_move_out(&diff->builder, &shared, refs);
+	}
+	for (int i = 0; i < count; i++)
+	{
+		Piece		window = shared;
+
+		window.head.skip += windows[i].skip;
+		window.head.size = windows[i].size;
+		if (plain)
+		{
+			window.bytes += window.head.skip;
+			window.head.inline_size = window.head.size;
+			window.head.frame_size = window.head.size;
+			window.head.skip = 0;
+		}
+		if (rope_builder_window(&diff->builder, &window, windows[i].offset))
+			diff->position = windows[i].offset + windows[i].size;
+	}
+}
+
+/* Go through one piece of level 1. */
+static void
+diff_piece(Diff *diff, DiffNode *node, const Piece *piece)
+{
+	Window		windows[MAX_WINDOWS];
+	const char *frame;
+	int			count;
+
+	if (diff->position == diff->builder.flat.size)
+	{
+		break_node(diff, node);
+		return;
+	}
+	if (!rope_reader_frame(&diff->reader, piece,
+						   piece->head.skip + piece->head.size, &frame))
+		chunk_store_raise(diff->store);
+	count = find_windows(diff, frame + piece->head.skip, piece->head.size,
+						 windows);
+	if (count == 1 && windows[0].size == piece->head.size &&
+		windows[0].offset == diff->position && !node->broken)
+	{
+		node->intact++;
+		diff->position += piece->head.size;
+		return;
+	}
+	break_node(diff, node);
+	if (count > 0 && worth_keeping(node, piece, windows, count))
+		add_windows(diff, piece, windows, count);
+}
+
+/* Go through the pieces of a node; its intact run starts at the position. */
+static void
+diff_node(Diff *diff, DiffNode *node)
+{
+	int			level = ROPE_LEVEL(node->chunk->node);
+	PieceCursor cursor;
+	Piece		piece;
+
+	check_stack_depth();
+	if (level == 1)
+		diff->builder.closed.count = 0;
+	node_pieces_begin(&cursor, node->chunk->node);
+	while (node_pieces_next(&cursor, &piece))
+	{
+		Chunk		chunk;
+		DiffNode	child = {node, &chunk, 0, 0, false};
+
+		if (level == 1)
+		{
+			diff_piece(diff, node, &piece);
+			continue;
+		}
+		if (!chunk_store_get_child(diff->store, diff->builder.lineage,
+								   &piece.refs[0], level - 1, &chunk))
+			chunk_store_raise(diff->store);
+		child.start = diff->position;
+		diff_node(diff, &child);
+		if (!child.broken && !node->broken)
+			node->intact++;
+		else if (!child.broken)
+			rope_builder_subtree(&diff->builder, level - 1, &piece,
+								 child.start);
+		chunk_store_release(&chunk);
+	}
+}
+
+/*
+ * Write what differs between the old rope and flat.  The old one is not
+ * equal to flat; the caller has seen to that.
+ */
+void
+rope_update(TreeWrite *write, const TreePointer *old, const FlatValue *flat,
+			TreePointer *result)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "rope update",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	Chunk		root;
+	DiffNode	node = {NULL, &root, 0, 0, false};
+	const RootTrailer *trailer;
+	Diff	   *diff = palloc0(sizeof(Diff));
+
+	diff->store = write->store;
+	if (!chunk_store_get_root(diff->store, old->address, old->size, &root))
+		chunk_store_raise(diff->store);
+	trailer = node_trailer(root.node, root.size);
+	rope_builder_init(&diff->builder, write, trailer->lineage,
+					  trailer->version + 1, flat);
+	rope_reader_init(&diff->reader, diff->store, trailer->lineage);
+	diff_node(diff, &node);
+	break_node(diff, &node);
+	chunk_store_release(&root);
+	rope_builder_finish(&diff->builder, result);
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
+}
+
+/* Write a new rope. */
+void
+rope_save(TreeWrite *write, const FlatValue *flat, TreePointer *result)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "rope save",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	RopeBuilder *builder = palloc(sizeof(RopeBuilder));
+
+	rope_builder_init(builder, write, chunk_store_new_lineage(), 1, flat);
+	rope_builder_finish(builder, result);
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
+}

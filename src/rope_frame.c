@@ -1,0 +1,287 @@
+/*-------------------------------------------------------------------------
+ *
+ * rope_frame.c
+ *	  Cutting fresh bytes into frames and storing them.
+ *
+ * Random access wants small frames, compression wants large ones.  A frame
+ * covers about 64 nodes' worth of bytes (128 kB): its ratio is within two
+ * percent of that of the whole value, and the part that a slice needs
+ * decompresses in tens of microseconds.
+ *
+ * Where a value goes on after the frame, the frame is cut so that its
+ * stored form fills pages: a full DATA node has a page alone.  What is left
+ * over at the end of a value goes to nodes that share pages, the last bytes
+ * into the branch itself where there is room.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "codec.h"
+#include "rope_build.h"
+
+/*
+ * Values that compress better than this get frames four times as long, since
+ * their frames would take less than a node.
+ */
+#define HIGH_RATIO	64.0
+
+/* A frame that was cut from the fresh bytes. */
+typedef struct Frame
+{
+	uint32		size;			/* bytes of the value */
+	const char *stored;
+	Size		stored_size;
+	int			method;
+} Frame;
+
+/* Longest run of bytes that is offered to the compressor at once. */
+static Size
+longest_frame(RopeBuilder *builder)
+{
+	Size		base = builder->limits.frame_size;
+
+	return builder->ratio > HIGH_RATIO ? 4 * base : base + base / 4;
+}
+
+/*
+ * Use what the policy's attempt to keep the value in the row has compressed,
+ * if the whole value is one frame; false if not.
+ */
+static bool
+use_packed(RopeBuilder *builder, Size size, Frame *frame)
+{
+	const FlatValue *flat = &builder->flat;
+
+	if (flat->packed == NULL || size != flat->size ||
+		size > builder->limits.frame_size ||
+		flat->packed_codec != builder->write->codec ||
+		flat->packed_size > size - size / 16)
+		return false;
+	frame->size = size;
+	frame->stored = flat->packed;
+	frame->stored_size = flat->packed_size;
+	frame->method = flat->packed_codec;
+	return true;
+}
+
+/* Compress a frame from the front of data; false if it does not pay. */
+static bool
+cut_compressed(RopeBuilder *builder, const char *data, Size size,
+			   Frame *frame)
+{
+	RopeLimits *limits = &builder->limits;
+	int			codec = builder->write->codec;
+	Size		taken = Min(size, longest_frame(builder));
+	Size		capacity = codec_bound(codec, taken);
+
+	if (codec == CODEC_NONE)
+		return false;
+	if (use_packed(builder, size, frame))
+		return true;
+	if (builder->packed_capacity < capacity)
+	{
+		if (builder->packed)
+			pfree(builder->packed);
+		builder->packed = MemoryContextAlloc(builder->context, capacity);
+		builder->packed_capacity = capacity;
+	}
+	if (size > limits->frame_size)
+	{
+		Size		nodes = limits->frame_size / builder->ratio /
+			limits->full_payload;
+
+		nodes = Max(1, Min(nodes, limits->max_refs));
+		capacity = nodes * limits->full_payload;
+	}
+	frame->stored_size = codec_compress(codec, data, &taken, builder->packed,
+										capacity);
+	if (frame->stored_size == 0)
+		return false;
+	builder->ratio = Max(1.0, (double) taken / frame->stored_size);
+	frame->size = taken;
+	frame->stored = builder->packed;
+	frame->method = codec;
+	return true;
+}
+
+/* A frame of plain bytes from the front of data. */
+static void
+cut_plain(RopeBuilder *builder, const char *data, Size size, Frame *frame)
+{
+	RopeLimits *limits = &builder->limits;
+
+	if (size > limits->frame_size)
+		size = limits->frame_size -
+			limits->frame_size % limits->full_payload;
+	frame->size = size;
+	frame->stored = data;
+	frame->stored_size = size;
+	frame->method = CODEC_NONE;
+}
+
+/* Store the DATA nodes with the sizes given; sets refs. */
+static void
+put_data(RopeBuilder *builder, const char *data, const Size *sizes,
+		 int count, Ref *refs)
+{
+	ItemPointerData tids[CHUNK_STORE_BATCH];
+	bytea	   *nodes[CHUNK_STORE_BATCH];
+	NodeHeader	header = {NODE_FORMAT, NODE_KIND_DATA, 0, 0};
+
+	for (int i = 0; i < count; i++)
+	{
+		Size		node_size = sizes[i] + sizeof(header);
+		char	   *node;
+
+		nodes[i] = palloc(VARHDRSZ + node_size);
+		SET_VARSIZE(nodes[i], VARHDRSZ + node_size);
+		node = VARDATA(nodes[i]);
+		memcpy(node, &header, sizeof(header));
+		memcpy(node + sizeof(header), data, sizes[i]);
+		data += sizes[i];
+		refs[i].size = node_size;
+		refs[i].crc = node_crc(node, node_size);
+	}
+	chunk_store_put(builder->write->store, builder->lineage, nodes, count,
+					tids);
+	for (int i = 0; i < count; i++)
+	{
+		refs[i].block = ItemPointerGetBlockNumber(&tids[i]);
+		refs[i].offset = ItemPointerGetOffsetNumber(&tids[i]);
+		pfree(nodes[i]);
+	}
+}
+
+/*
+ * Decide how a frame's stored form is cut: full nodes, nodes that share
+ * pages, a rest.  Sets sizes[] and returns their number; what they do not
+ * cover is kept inline.
+ */
+static int
+plan_nodes(RopeBuilder *builder, const Frame *frame, bool last, Size *sizes)
+{
+	RopeLimits *limits = &builder->limits;
+	Size		left = frame->stored_size;
+	Size		room = limits->capacity -
+		Min(limits->capacity, builder->levels[1].bytes);
+	int			count = 0;
+
+	while (left >= limits->full_payload)
+	{
+		sizes[count++] = limits->full_payload;
+		left -= limits->full_payload;
+	}
+	while (left > limits->node_payload && count < limits->max_refs - 1)
+	{
+		sizes[count++] = limits->node_payload;
+		left -= limits->node_payload;
+	}
+	if (left == 0 || left <= limits->inline_size / 4 ||
+		(count == 0 && left <= limits->inline_size) ||
+		(last && left <= limits->node_payload &&
+		 PIECE_SIZE(count) + left <= room))
+		return count;
+	sizes[count++] = left;
+	return count;
+}
+
+/* Store a frame and add the piece that shows all of it. */
+static void
+append_frame(RopeBuilder *builder, const Frame *frame, bool last)
+{
+	Size		sizes[UINT8_MAX];
+	Ref			refs[UINT8_MAX];
+	int			count = plan_nodes(builder, frame, last, sizes);
+	Size		at = 0;
+	Piece		piece;
+
+	for (int i = 0; i < count; i += CHUNK_STORE_BATCH)
+	{
+		int			n = Min(CHUNK_STORE_BATCH, count - i);
+
+		put_data(builder, frame->stored + at, sizes + i, n, refs + i);
+		for (int j = i; j < i + n; j++)
+			at += sizes[j];
+	}
+	if (count > 0)
+		FAILPOINT("chunks_inserted");
+	memset(&piece, 0, sizeof(piece));
+	piece.head.refs = count;
+	piece.head.method = frame->method;
+	piece.head.inline_size = frame->stored_size - at;
+	piece.head.size = frame->size;
+	piece.head.frame_size = frame->size;
+	piece.refs = refs;
+	piece.bytes = frame->stored + at;
+	rope_builder_stored(builder, &piece);
+}
+
+/*
+ * Take back short pieces at the end of the builder that a fresh run of size
+ * bytes follows, so that many small edits do not end in many small pieces:
+ * those kept inline, and stored ones at most twice as long as the run (each
+ * byte is then rewritten a logarithmic number of times).  Chunks that this
+ * very command has written stay, since it could not delete them again.
+ */
+static void
+take_back(RopeBuilder *builder, uint32 end)
+{
+	BuildLevel *l = &builder->levels[1];
+
+	while (!builder->joining && l->count > 0)
+	{
+		BuildPiece *last = &l->pieces[l->count - 1];
+		PieceHeader *head = &last->piece.head;
+		uint32		run = end - builder->position;
+
+		if (last->joined || head->size + run > builder->limits.frame_size)
+			return;
+		if (head->refs > 0 && (!last->old || head->size / 2 > run))
+			return;
+		l->count--;
+		l->bytes -= piece_node_size(head);
+		builder->position -= head->size;
+	}
+}
+
+/* Cover the new value, from the builder's position to end, with frames. */
+void
+rope_frame_append(RopeBuilder *builder, uint32 end)
+{
+	take_back(builder, end);
+	while (builder->position < end)
+	{
+		const char *data = builder->flat.data + builder->position;
+		Size		size = end - builder->position;
+		Frame		frame;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!cut_compressed(builder, data, size, &frame))
+			cut_plain(builder, data, size, &frame);
+		append_frame(builder, &frame,
+					 builder->position + frame.size == builder->flat.size);
+	}
+}
+
+/*
+ * Move the inline bytes of an old frame to a DATA node of their own, so that
+ * several windows can show the frame.  The piece, whose number of refs is
+ * below the limit, is changed to use refs, which has room for them.
+ */
+void
+rope_frame_move_out(RopeBuilder *builder, Piece *piece, Ref *refs)
+{
+	Size		size = piece->head.inline_size;
+	ItemPointerData tid;
+
+	memcpy(refs, piece->refs, piece->head.refs * sizeof(Ref));
+	put_data(builder, piece->bytes, &size, 1, &refs[piece->head.refs]);
+	ref_tid(&refs[piece->head.refs], &tid);
+	tid_list_add(&builder->own, &tid);
+	piece->refs = refs;
+	piece->head.refs++;
+	piece->head.inline_size = 0;
+}

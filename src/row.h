@@ -1,0 +1,35 @@
+/*-------------------------------------------------------------------------
+ *
+ * row.h
+ *	  The per-tuple policy: which values of a row become trees.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PG_TOASTER_ROW_H
+#define PG_TOASTER_ROW_H
+
+#include "postgres.h"
+
+#include "access/htup.h"
+#include "utils/relcache.h"
+
+#include "tid_list.h"
+
+typedef struct RowPlan RowPlan;
+
+extern bool row_needs_plan(Relation rel, HeapTuple tuple);
+extern RowPlan *row_plan(Relation rel, HeapTuple tuple, HeapTuple old_tuple);
+extern bool row_plan_writes(const RowPlan *plan);
+extern bool row_plan_changes(const RowPlan *plan, Bitmapset *columns);
+extern HeapTuple row_plan_store(RowPlan *plan, int options);
+extern void row_plan_finish(RowPlan *plan);
+extern void row_plan_cancel(RowPlan *plan);
+
+extern void row_list_chunks(Relation rel, HeapTuple tuple, TidList *chunks,
+							bool indexed_roots);
+extern void row_drop_chunks(Relation rel, const TidList *chunks);
+extern void row_kill_chunks(Relation rel, const TidList *chunks);
+extern bool row_flatten(Relation rel, HeapTuple tuple, Datum *values,
+						bool *isnull);
+
+#endif							/* PG_TOASTER_ROW_H */

@@ -1,0 +1,110 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_am.c
+ *	  toaster_chunks, the access method of our TOAST relations.
+ *
+ * heap, with these callbacks replaced:
+ *
+ *	relation_fetch_toast_slice	rebuilds a value, or a slice, from its tree:
+ *								the one door through which all of PostgreSQL
+ *								detoasts our values
+ *	relation_copy_for_cluster	refuses: a rewrite of the TOAST relation alone
+ *								would move chunks that rows refer to by place
+ *	index_build_range_scan,		yield only roots of the indexed class
+ *	index_validate_scan
+ *	relation_set_new_file		refuses relations that are not TOAST relations
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/tableam.h"
+#include "catalog/pg_class.h"
+#include "fmgr.h"
+#include "utils/rel.h"
+
+#include "chunk_store.h"
+#include "compat.h"
+#include "heap_index_build.h"
+#include "stats.h"
+#include "toast_am.h"
+#include "toaster.h"
+
+static TableAmRoutine chunks_routine;
+
+/*
+ * Fill result with slice_length bytes, from slice_offset on, of the value
+ * whose pointer has that address and size.
+ */
+static void
+chunks_fetch_slice(Relation toastrel, Oid address, int32 size,
+				   int32 slice_offset, int32 slice_length,
+				   struct varlena *result)
+{
+	TreePointer pointer = {RelationGetRelid(toastrel), address, size, 0};
+	ChunkStore	store;
+
+	chunk_store_use(&store, toastrel);
+	stats_add(slice_length == size ? STATS_DOCUMENTS_FLATTENED :
+			  STATS_SLICES_FETCHED, 1);
+	if (!toaster_fetch_slice(&store, &pointer, slice_offset, slice_length,
+							 VARDATA(result)))
+		chunk_store_raise(&store);
+}
+
+static void
+chunks_copy_for_cluster(Relation old_rel, Relation new_rel,
+						Relation old_index, bool use_sort,
+						TransactionId oldest_xmin,
+						TransactionId *xid_cutoff,
+						MultiXactId *multi_cutoff, double *num_tuples,
+						double *tups_vacuumed, double *tups_recently_dead)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot rewrite TOAST relation \"%s\" alone",
+					RelationGetRelationName(old_rel)),
+			 errdetail("The rows of its table refer to chunks by their "
+					   "place."),
+			 errhint("Use VACUUM FULL or CLUSTER on the table itself.")));
+}
+
+static void
+chunks_set_new_file(Relation rel, const CompatRelFile *file,
+					char persistence, TransactionId *freeze_xid,
+					MultiXactId *min_multi)
+{
+	if (rel->rd_rel->relkind != RELKIND_TOASTVALUE)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("access method \"%s\" is only for TOAST relations",
+						TOAST_AM_NAME),
+				 errhint("Create the table with USING toaster.")));
+	GetHeapamTableAmRoutine()->compat_set_new_file(rel, file, persistence,
+												   freeze_xid, min_multi);
+}
+
+/* The routine of toaster_chunks, filled in at the first call. */
+const TableAmRoutine *
+toast_am_routine(void)
+{
+	if (chunks_routine.type != T_TableAmRoutine)
+	{
+		chunks_routine = *GetHeapamTableAmRoutine();
+		chunks_routine.relation_fetch_toast_slice = chunks_fetch_slice;
+		chunks_routine.relation_copy_for_cluster = chunks_copy_for_cluster;
+		chunks_routine.index_build_range_scan = heap_index_build_chunks;
+		chunks_routine.index_validate_scan = heap_index_validate_chunks;
+		chunks_routine.compat_set_new_file = chunks_set_new_file;
+	}
+	return &chunks_routine;
+}
+
+PG_FUNCTION_INFO_V1(pg_toaster_chunks_handler);
+
+Datum
+pg_toaster_chunks_handler(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(toast_am_routine());
+}

@@ -1,0 +1,20 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_am.h
+ *	  toaster_chunks, the access method of our TOAST relations.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PG_TOASTER_TOAST_AM_H
+#define PG_TOASTER_TOAST_AM_H
+
+#include "postgres.h"
+
+#include "access/tableam.h"
+
+/* Name of the access method, as the extension's script creates it. */
+#define TOAST_AM_NAME	"toaster_chunks"
+
+extern const TableAmRoutine *toast_am_routine(void);
+
+#endif							/* PG_TOASTER_TOAST_AM_H */

@@ -1,0 +1,109 @@
+/*-------------------------------------------------------------------------
+ *
+ * toaster.h
+ *	  The toaster interface: how a kind of tree stores values.
+ *
+ * A toaster turns a flat value into a tree of nodes and back.  The per-tuple
+ * policy (row.c) decides which values become trees and calls the toaster
+ * that says it can store the column's type; whoever reads a tree finds its
+ * toaster by the kind of the root node.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PG_TOASTER_TOASTER_H
+#define PG_TOASTER_TOASTER_H
+
+#include "postgres.h"
+
+#include "chunk_store.h"
+#include "pointer.h"
+
+/*
+ * A value in the flat form, without its header; with what it compressed to
+ * when the policy has tried that already.
+ */
+typedef struct FlatValue
+{
+	const char *data;
+	uint32		size;
+	const char *packed;			/* NULL: not known */
+	uint32		packed_size;
+	int			packed_codec;
+} FlatValue;
+
+/* What writing a tree needs. */
+typedef struct TreeWrite
+{
+	ChunkStore *store;			/* where nodes go */
+	Oid			toastrelid;		/* what pointers name */
+	int			codec;
+	TidList    *dropped;		/* chunks to delete once the row is written */
+} TreeWrite;
+
+/* One node, as seen by a walk. */
+typedef struct NodeVisit
+{
+	ItemPointerData tid;
+	const char *kind;
+	int			level;			/* 0 for data */
+	int			entries;		/* pieces of a branch, 0 for data */
+	uint64		raw;			/* bytes of the value below it */
+	uint32		stored;			/* bytes of the node */
+	int			codec;			/* of a data node */
+} NodeVisit;
+
+typedef void (*NodeVisitor) (const NodeVisit *visit, void *arg);
+
+typedef struct Toaster
+{
+	uint8		kind;			/* of the root node: NODE_KIND_xxx */
+	const char *name;
+
+	/* Can values of this type be stored? */
+	bool		(*validate) (Oid type);
+
+	/* Write a new tree. */
+	void		(*save) (TreeWrite *write, const FlatValue *flat,
+						 TreePointer *result);
+
+	/*
+	 * Write what differs between the old tree and flat.  Chunks no longer
+	 * used go to write->dropped.
+	 */
+	void		(*update) (TreeWrite *write, const TreePointer *old,
+						   const FlatValue *flat, TreePointer *result);
+
+	/*
+	 * The rest read under a pinned root.  They return false, with the
+	 * problem recorded in the store, when a chunk is missing or damaged.
+	 */
+	bool		(*equal) (ChunkStore *store, const Chunk *root,
+						  const FlatValue *flat, bool *result);
+	bool		(*fetch_slice) (ChunkStore *store, const Chunk *root,
+								uint32 offset, uint32 length, char *target);
+	bool		(*copy) (ChunkStore *source, const Chunk *root,
+						 TreeWrite *write, TreePointer *result);
+	bool		(*walk) (ChunkStore *store, const Chunk *root,
+						 NodeVisitor visitor, void *arg);
+
+	const void *methods;		/* of the type, for its own SQL functions */
+} Toaster;
+
+extern void toaster_register(const Toaster *toaster);
+extern const Toaster *toaster_for_type(Oid type);
+extern const Toaster *toaster_for_root(const Chunk *root);
+
+extern void toaster_update(TreeWrite *write, const TreePointer *old,
+						   const FlatValue *flat, TreePointer *result);
+extern bool toaster_equal(ChunkStore *store, const TreePointer *pointer,
+						  const FlatValue *flat, bool *result);
+extern bool toaster_fetch_slice(ChunkStore *store, const TreePointer *pointer,
+								uint32 offset, uint32 length, char *target);
+extern bool toaster_copy(ChunkStore *source, const TreePointer *pointer,
+						 TreeWrite *write, TreePointer *result);
+extern bool toaster_walk(ChunkStore *store, const TreePointer *pointer,
+						 NodeVisitor visitor, void *arg);
+extern bool toaster_list(ChunkStore *store, const TreePointer *pointer,
+						 TidList *chunks);
+
+#endif							/* PG_TOASTER_TOASTER_H */
