@@ -470,7 +470,7 @@ frame_closed(RopeBuilder *builder, const Piece *piece)
 
 /*
  * Can a window follow, gap bytes later, an earlier window on its frame, at
- * index first, in the same node?
+ * index first, in the same node?  So must what that one is joined with.
  */
 static bool
 group_fits(RopeBuilder *builder, const Piece *piece, int first, uint32 gap)
@@ -478,6 +478,8 @@ group_fits(RopeBuilder *builder, const Piece *piece, int first, uint32 gap)
 	BuildLevel *l = &builder->levels[1];
 	Size		size = piece_node_size(&piece->head);
 
+	while (first > 0 && l->pieces[first].joined)
+		first--;
 	if (gap > 4 * builder->limits.node_payload)
 		return false;
 	if (gap > 0)
