@@ -75,7 +75,7 @@ compress_whole(int codec, const char *source, Size size, char *target)
  * codec_bound(codec, *size) bytes.
  *
  * Returns the bytes stored, or 0 when compression does not save at least
- * one byte in sixteen; *size is unchanged then.
+ * one byte in 64; *size is unchanged then.
  */
 Size
 codec_compress(int codec, const char *source, Size *size,
@@ -108,7 +108,7 @@ codec_compress(int codec, const char *source, Size *size,
 		if (stored > capacity)
 			stored = 0;
 	}
-	if (stored == 0 || stored > taken - taken / 16)
+	if (stored == 0 || stored > taken - taken / 64)
 		return 0;
 	*size = taken;
 	return stored;

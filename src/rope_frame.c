@@ -58,7 +58,7 @@ use_packed(RopeBuilder *builder, Size size, Frame *frame)
 	if (flat->packed == NULL || size != flat->size ||
 		size > builder->limits.frame_size ||
 		flat->packed_codec != builder->write->codec ||
-		flat->packed_size > size - size / 16)
+		flat->packed_size > size - size / 64)
 		return false;
 	frame->size = size;
 	frame->stored = flat->packed;

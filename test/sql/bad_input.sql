@@ -66,7 +66,6 @@ ALTER TABLE t SET ACCESS METHOD toaster_chunks;
 CREATE TABLE plain (id int, v text) USING heap;
 ALTER TABLE plain SET ACCESS METHOD toaster_chunks;
 SELECT to_regclass('chunks_table'), to_regclass('chunks_as'), to_regclass('chunks_mv'), verify('t');
-CREATE INDEX wrong ON t USING toaster (v);
 -- logical decoding of a catalog table would read TOAST with another horizon
 ALTER TABLE t SET (user_catalog_table = true);
 UPDATE t SET v = v || 'x';

@@ -28,7 +28,7 @@ LANGUAGE plpgsql SET enable_seqscan = off AS $$
 BEGIN
   same := same('stock', 't');
   verify := verify('t');
-  trees := trees('t', 'doc') > 5;
+  trees := trees('t', 'doc') >= 5;
   SELECT bool_and(s.v IS NOT DISTINCT FROM t.v) AND count(*) = (SELECT count(*) FROM stock)
   INTO by_k FROM stock s JOIN t ON t.k = s.k AND t.id = s.id;
   SELECT count(*) = (SELECT count(v) FROM stock)

@@ -170,22 +170,22 @@ SELECT same('stock', 't'), verify('t');
 --
 -- RETURNING tells what is stored
 --
-CREATE FUNCTION stored(key int, at tid, x xid, value text) RETURNS boolean LANGUAGE sql AS $$
-  SELECT ctid = at AND xmin = x AND v = value FROM t WHERE id = key
+CREATE FUNCTION stored(key int, at tid, x xid, deleted xid, value text) RETURNS boolean LANGUAGE sql AS $$
+  SELECT ctid = at AND xmin = x AND xmax = deleted AND v = value FROM t WHERE id = key
 $$;
 CREATE TABLE returned (id int, at tid, x xid, c cid, v text, deleted xid) USING heap;
 WITH i AS (INSERT INTO t VALUES (30, 30, noise(30, 9000), NULL) RETURNING id, ctid, xmin, cmin, v, xmax)
   INSERT INTO returned TABLE i;
-SELECT stored(id, at, x, v), c, deleted FROM returned;
+SELECT stored(id, at, x, deleted, v), c, deleted FROM returned;
 TRUNCATE returned;
 WITH u AS (UPDATE t SET v = overlay(v placing 'y' from 5) WHERE id IN (1, 30) RETURNING id, ctid, xmin, cmin, v, xmax)
   INSERT INTO returned TABLE u;
 UPDATE stock SET v = overlay(v placing 'y' from 5) WHERE id = 1;
-SELECT bool_and(stored(id, at, x, v)), count(*), bool_and(deleted = 0::text::xid) FROM returned;
+SELECT bool_and(stored(id, at, x, deleted, v)), count(*) FROM returned;
 TRUNCATE returned;
 WITH u AS (INSERT INTO t VALUES (30, 30, 'conflict', NULL) ON CONFLICT (id) DO UPDATE SET v = t.v || 'z'
            RETURNING id, ctid, xmin, cmin, v, xmax) INSERT INTO returned TABLE u;
-SELECT stored(id, at, x, v), right(v, 1) FROM returned;
+SELECT stored(id, at, x, deleted, v), right(v, 1) FROM returned;
 INSERT INTO t VALUES (31, 31, 'short', NULL) RETURNING xmin::text = pg_current_xact_id()::xid::text AS xmin, tableoid::regclass;
 UPDATE t SET doc = document(1, 100) WHERE id = 31 RETURNING xmin::text = pg_current_xact_id()::xid::text AS xmin, tableoid::regclass;
 DELETE FROM t WHERE id >= 30 RETURNING id, length(v), doc = document(1, 100) AS doc;
