@@ -21,6 +21,7 @@
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
+#include "compat.h"
 #include "node_format.h"
 #include "tid_list.h"
 
@@ -69,7 +70,7 @@ extern bool chunk_store_get_child(ChunkStore *store, uint32 lineage,
 extern void chunk_store_release(Chunk *chunk);
 extern bool chunk_store_problem(ChunkStore *store, ItemPointer tid,
 								const char *problem);
-extern void chunk_store_raise(ChunkStore *store) pg_attribute_noreturn();
+pg_noreturn extern void chunk_store_raise(ChunkStore *store);
 extern int	chunk_store_list(ChunkStore *store, BlockNumber block,
 							 BufferAccessStrategy strategy,
 							 OffsetNumber *offsets);

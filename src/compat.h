@@ -55,6 +55,11 @@ compat_heap_update_15(Relation rel, ItemPointer otid, HeapTuple tup,
 						  lockmode, update_indexes)
 #endif
 
+/* 18: pg_noreturn stands in front, pg_attribute_noreturn() is gone. */
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn pg_attribute_noreturn()
+#endif
+
 /* 16: RelFileNode became RelFileLocator, and the callback was renamed. */
 #if PG_VERSION_NUM >= 160000
 typedef RelFileLocator CompatRelFile;

@@ -104,9 +104,9 @@ inspect_check_select(Relation rel, AttrNumber attnum)
 static bool
 own_tree(Relation rel, Datum value, TreePointer *pointer)
 {
-	const struct varlena *datum =
-	(const struct varlena *) DatumGetPointer(value);
+	const struct varlena *datum;
 
+	datum = (const struct varlena *) DatumGetPointer(value);
 	if (!VARATT_IS_EXTERNAL_ONDISK(datum))
 		return false;
 	pointer_read(datum, pointer);
@@ -393,12 +393,12 @@ pg_toaster_column_size(PG_FUNCTION_ARGS)
 
 	if (typlen == NULL)
 	{
-		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, 0);
+		Oid			argtype = get_fn_expr_argtype(fcinfo->flinfo, 0);
 
 		typlen = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(int16));
-		*typlen = get_typlen(type);
+		*typlen = get_typlen(argtype);
 		if (*typlen == 0)
-			elog(ERROR, "cache lookup failed for type %u", type);
+			elog(ERROR, "cache lookup failed for type %u", argtype);
 		fcinfo->flinfo->fn_extra = typlen;
 	}
 	if (*typlen == -2)

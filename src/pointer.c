@@ -9,6 +9,7 @@
 
 #include "access/detoast.h"
 
+#include "compat.h"
 #include "pointer.h"
 
 /*

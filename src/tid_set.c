@@ -35,7 +35,11 @@ typedef struct TidSetEntry
 #define SH_SCOPE static inline
 #define SH_DECLARE
 #define SH_DEFINE
+/* simplehash.h of PostgreSQL 15 shadows a variable of its own */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow=compatible-local"
 #include "lib/simplehash.h"
+#pragma GCC diagnostic pop
 
 struct TidSet
 {

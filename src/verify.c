@@ -157,9 +157,13 @@ bool
 verify_child(Verify *verify, uint32 lineage, const Ref *ref, int level,
 			 NodeCopy *child)
 {
-	NodeRead	read = {.verify = verify, .lineage = lineage, .ref = ref,
-	.level = level, .copy = child};
+	NodeRead	read = {0};
 
+	read.verify = verify;
+	read.lineage = lineage;
+	read.ref = ref;
+	read.level = level;
+	read.copy = child;
 	ref_tid(ref, &child->tid);
 	return take_node(&read);
 }
@@ -169,9 +173,12 @@ static void
 check_tree(Verify *verify, const TreePointer *pointer)
 {
 	NodeCopy	root;
-	NodeRead	read = {.verify = verify, .address = pointer->address,
-	.size = pointer->size, .ref = NULL, .copy = &root};
+	NodeRead	read = {0};
 
+	read.verify = verify;
+	read.address = pointer->address;
+	read.size = pointer->size;
+	read.copy = &root;
 	ItemPointerSetInvalid(&root.tid);
 	if (address_is_direct(pointer->address))
 		address_to_tid(pointer->address, &root.tid);

@@ -5,6 +5,7 @@
 CREATE SCHEMA discard;
 SET search_path = discard, twin, public;
 SET client_min_messages = warning;
+SET jit = off;
 CREATE TABLE stock (id int PRIMARY KEY, v text, doc jsonb) USING heap;
 INSERT INTO stock SELECT i, noise(i, 3000 * i), document(i, 20 * i) FROM generate_series(1, 3) i;
 CREATE TABLE t (LIKE stock INCLUDING ALL) USING toaster;

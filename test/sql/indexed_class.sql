@@ -4,6 +4,7 @@
 CREATE SCHEMA indexed;
 SET search_path = indexed, twin, public;
 SET client_min_messages = warning;
+SET jit = off;
 CREATE EXTENSION IF NOT EXISTS amcheck SCHEMA public;
 
 CREATE TABLE stock (id int PRIMARY KEY, n int, v text, doc jsonb) USING heap;

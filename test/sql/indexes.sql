@@ -3,6 +3,7 @@
 CREATE SCHEMA indexes;
 SET search_path = indexes, twin, public;
 SET client_min_messages = warning;
+SET jit = off;
 \set VERBOSITY terse
 CREATE EXTENSION IF NOT EXISTS amcheck SCHEMA public;
 
@@ -95,6 +96,14 @@ SELECT bt_index_parent_check('by_parallel', true, true);
 SELECT * FROM answers($$SELECT id FROM t WHERE md5(v || doc::text) > '8'$$);
 CREATE UNIQUE INDEX fails ON t ((left(v, 2)));
 DROP INDEX by_parallel;
+-- and workers of a query do
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+EXPLAIN (COSTS OFF) SELECT sum(hashtext(v || doc::text)::bigint) FROM t;
+SELECT sum(hashtext(v || doc::text)::bigint) AS by_workers FROM t \gset
+SET max_parallel_workers_per_gather = 0;
+SELECT sum(hashtext(v || doc::text)::bigint) = :by_workers AS equal FROM t;
+RESET max_parallel_workers_per_gather;
 
 -- concurrently: built, rebuilt, refused
 CREATE INDEX CONCURRENTLY by_concurrent ON t (md5(v)) WHERE length(doc::text) > 2000;

@@ -4,6 +4,7 @@
 CREATE SCHEMA objects;
 SET search_path = objects, twin, public;
 SET client_min_messages = warning;
+SET jit = off;
 \set VERBOSITY terse
 
 CREATE TABLE stock (id int PRIMARY KEY, k int, v text, doc jsonb) USING heap;

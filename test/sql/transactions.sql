@@ -136,6 +136,30 @@ COMMIT;
 SELECT right(v, 7), verify('held') FROM held;
 
 --
+-- Hazard S9: what was read keeps no pin, which would end in PANIC when the
+-- same transaction throws the files away
+--
+CREATE TABLE read_and_gone (LIKE t INCLUDING ALL) USING toaster;
+INSERT INTO read_and_gone SELECT * FROM stock;
+BEGIN;
+SELECT bool_and(r.v = s.v), bool_and(substr(r.v, 3000, 5) = substr(s.v, 3000, 5)) FROM read_and_gone r JOIN stock s USING (id);
+TRUNCATE read_and_gone;
+COMMIT;
+INSERT INTO read_and_gone SELECT * FROM stock;
+BEGIN;
+UPDATE read_and_gone SET v = overlay(v placing 'x' from 2000);
+SELECT count(md5(v)) FROM read_and_gone;
+CLUSTER read_and_gone USING read_and_gone_pkey;
+SELECT count(md5(doc::text)) FROM read_and_gone;
+ALTER TABLE read_and_gone ALTER n TYPE bigint;
+SELECT count(substr(v, 3000, 5)) FROM read_and_gone;
+SAVEPOINT a;
+SELECT verify('read_and_gone');
+DROP TABLE read_and_gone;
+COMMIT;
+SELECT to_regclass('read_and_gone');
+
+--
 -- ON CONFLICT: the chunks of the loser are gone
 --
 SELECT chunks('t') AS chunks \gset

@@ -102,14 +102,24 @@ WHERE (h.id < 1990 OR pg_column_size(h.t) < 1000)
 AND (pg_column_size(h.t) <> pg_column_size(t.t)
      OR pg_column_size(h.b) <> pg_column_size(t.b)
      OR pg_column_compression(h.t) IS DISTINCT FROM pg_column_compression(t.t));
--- a tree reports its flat size to stock's function
-SELECT bool_and(pg_column_size(b) = octet_length(b)
+-- a tree reports its flat size, and no compression, to stock's functions
+SELECT bool_and(pg_column_size(b) = octet_length(b) AND pg_column_compression(b) IS NULL
                 AND toaster.column_size(b) >= octet_length(b) * 0.98) AS noise,
   trees('sizes', 'b') >= count(*) AS are_trees
 FROM sizes WHERE id BETWEEN 2040 AND 2000000;
 SELECT bool_and(pg_column_size(t) = octet_length(t)
                 AND toaster.column_size(t) < octet_length(t) / 2) AS prose
 FROM sizes WHERE id > 3070000;
+-- executor nodes that keep, sort, hash and compare values
+SET work_mem = '64kB';
+SELECT (SELECT md5(string_agg(md5(t), '' ORDER BY t COLLATE "C", id)) FROM sizes_heap)
+  = (SELECT md5(string_agg(md5(t), '' ORDER BY t COLLATE "C", id)) FROM sizes) AS sorted,
+  (SELECT count(*) FROM sizes_heap h JOIN sizes s ON s.t = h.t AND s.b = h.b) = count(*) AS joined,
+  (SELECT count(*) FROM (SELECT t, b FROM sizes EXCEPT ALL SELECT t, b FROM sizes_heap) e) AS left_over,
+  (SELECT max(n) FROM (SELECT count(*) OVER (PARTITION BY b) AS n FROM sizes) w) AS most_equal,
+  count(DISTINCT t) = count(*) AS distinct_values
+FROM sizes;
+RESET work_mem;
 -- with the smallest nodes, and every value a tree that is not shorter than one
 SET pg_toaster.node_size = 128;
 SET pg_toaster.min_tree_size = 1;

@@ -113,6 +113,32 @@ SELECT * FROM move('noise(id + 2, 700000)'); -- nothing in common with the old v
 SELECT * FROM move('CASE id WHEN 1 THEN v || v WHEN 2 THEN left(v, 1) END');
 
 --
+-- Hazard S1: four hundred edits of a value, one transaction each, put each new
+-- node in the place of the old one; nothing grows but by a few pages, and no
+-- root leaves the range of places that a pointer can name
+--
+CREATE TABLE often (id int PRIMARY KEY, v text) USING toaster;
+INSERT INTO often SELECT i, noise(i, 8000) FROM generate_series(1, 20) i;
+CREATE PROCEDURE edit_often() LANGUAGE plpgsql AS $$
+BEGIN
+  FOR i IN 1 .. 400 LOOP
+    UPDATE often SET v = overlay(v placing i::text from 4000) WHERE id = 1 + i % 2;
+    COMMIT;
+  END LOOP;
+END
+$$;
+SELECT mark();
+SELECT pg_relation_size(reltoastrelid) AS before FROM pg_class WHERE oid = 'often'::regclass \gset
+CALL edit_often();
+SELECT pg_relation_size(reltoastrelid) - :before < 20 * 8192 AS hardly_grown,
+  since('nodes_replaced') > 380 AS replaced, since('nodes_written') < 810 AS few_written
+FROM pg_class WHERE oid = 'often'::regclass;
+SELECT pg_relation_size(indexrelid) = 8192 AS no_index_entries FROM pg_index
+WHERE indrelid = (SELECT reltoastrelid FROM pg_class WHERE oid = 'often'::regclass);
+SELECT bool_and(v = CASE id WHEN 1 THEN overlay(noise(1, 8000) placing '400' from 4000)
+  WHEN 2 THEN overlay(noise(2, 8000) placing '399' from 4000) ELSE noise(id, 8000) END), verify('often') FROM often;
+
+--
 -- From one column to another: the tree is copied, not shared
 --
 CREATE TABLE swap (id int PRIMARY KEY, a text, b text) USING toaster;

@@ -24,9 +24,15 @@ my %writes = (
 		after => 9,
 		reach => [qw(chunks_inserted node_written before_row after_row)],
 	},
-	'UPDATE' => {
+	'small UPDATE' => {
 		sql => "UPDATE docs SET doc = put(doc, 20000, 'here'),"
 		  . " sum = md5(put(doc, 20000, 'here')) WHERE id IN (7, 8)",
+		after => 8,
+		reach => [qw(node_written before_row after_row)],
+	},
+	'large UPDATE' => {
+		sql => 'UPDATE docs SET doc = doc(id + 70, 30000),'
+		  . ' sum = md5(doc(id + 70, 30000)) WHERE id IN (7, 8)',
 		after => 8,
 		reach => [
 			qw(chunks_inserted node_written before_row after_row
@@ -41,7 +47,7 @@ my %writes = (
 	'VACUUM FULL' => {
 		sql => 'VACUUM FULL docs',
 		after => 8,
-		reach => [qw(chunks_inserted node_written)],
+		reach => ['node_written'],
 	},);
 
 # Run a write that dies at a failpoint, then ask for everything.
@@ -87,8 +93,8 @@ foreach my $name (sort keys %writes)
 
 # Later hits: some nodes of the write are in place, others are not.
 crash_once('INSERT', 'node_written:crash:2');
-crash_once('UPDATE', 'chunks_inserted:crash:2');
-crash_once('UPDATE', 'node_deleted:crash:3');
+crash_once('large UPDATE', 'chunks_inserted:crash:2');
+crash_once('large UPDATE', 'node_deleted:crash:3');
 crash_once('VACUUM FULL', 'node_written:crash:9');
 
 # An error inside a savepoint: the same transaction goes on and commits.
@@ -118,7 +124,7 @@ $node->safe_psql('postgres', 'VACUUM docs');
 sound($node, 'docs', 'after a failed write in a savepoint');
 
 # A write that was committed, then a crash before any checkpoint.
-$node->safe_psql('postgres', "$small $writes{UPDATE}{sql}");
+$node->safe_psql('postgres', "$small $writes{'small UPDATE'}{sql}");
 $node->stop('immediate');
 $node->start;
 intact($node, 'docs', 8, 'committed before the crash');

@@ -50,7 +50,7 @@ $node->append_conf('postgresql.conf',
 	"session_preload_libraries = 'pg_toaster'\n");
 $node->restart;
 is( $node->safe_psql('postgres', 'SHOW pg_toaster.node_size'),
-	'1996', 'session_preload_libraries: settings from the start');
+	'1996B', 'session_preload_libraries: settings from the start');
 is( $node->safe_psql('postgres', 'SELECT count(DISTINCT md5(doc)) FROM docs'),
 	'5', 'session_preload_libraries: values');
 is($node->safe_psql('postgres', $server_side),
