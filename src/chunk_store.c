@@ -43,8 +43,12 @@
 
 /* Where the columns stand behind the tuple header of a chunk. */
 #define CHUNK_ID_AT		0
+#define CHUNK_SEQ_AT	4
 #define CHUNK_DATA_AT	8
 #define CHUNK_NODE_AT	(CHUNK_DATA_AT + VARHDRSZ)
+
+/* No chunk is locked by two, and VACUUM FULL has not moved any since 9.0. */
+#define IMPOSSIBLE_INFOMASK	(HEAP_XMAX_IS_MULTI | HEAP_MOVED)
 
 const char	chunk_missing[] = "Chunk is missing";
 
@@ -135,6 +139,7 @@ look_at_tuple(ChunkStore *store, Page page, Chunk *chunk)
 	HeapTupleData tuple;
 	const char *data;
 	Size		size;
+	int32		seq;
 
 	if (PageIsNew(page) || offset > PageGetMaxOffsetNumber(page))
 		return chunk_missing;
@@ -153,6 +158,7 @@ look_at_tuple(ChunkStore *store, Page page, Chunk *chunk)
 	tuple.t_tableOid = RelationGetRelid(store->rel);
 	if (tuple.t_data->t_hoff != MAXALIGN(SizeofHeapTupleHeader) ||
 		HeapTupleHasNulls(&tuple) ||
+		(tuple.t_data->t_infomask & IMPOSSIBLE_INFOMASK) != 0 ||
 		HeapTupleHeaderGetNatts(tuple.t_data) != 3)
 		return "Tuple header is damaged";
 	if (!HeapTupleSatisfiesVisibility(&tuple, &store->snapshot,
@@ -161,6 +167,9 @@ look_at_tuple(ChunkStore *store, Page page, Chunk *chunk)
 	data = (const char *) tuple.t_data + tuple.t_data->t_hoff;
 	size = tuple.t_len - tuple.t_data->t_hoff;
 	memcpy(&chunk->chunk_id, data + CHUNK_ID_AT, sizeof(uint32));
+	memcpy(&seq, data + CHUNK_SEQ_AT, sizeof(int32));
+	if (seq != 0)
+		return "Chunk has a sequence number";
 	if (!VARATT_IS_4B_U(data + CHUNK_DATA_AT) ||
 		VARSIZE_4B(data + CHUNK_DATA_AT) < VARHDRSZ ||
 		VARSIZE_4B(data + CHUNK_DATA_AT) > size - CHUNK_DATA_AT)
@@ -195,6 +204,28 @@ chunk_store_raise(ChunkStore *store)
 					ItemPointerGetOffsetNumberNoCheck(tid),
 					store->value, RelationGetRelationName(store->rel)),
 			 errdetail_internal("%s.", store->problem)));
+}
+
+/*
+ * Warn that chunks of a value that is no longer needed stay behind, because
+ * of the problem that the last get has recorded.  Refusing to delete it would
+ * leave the user no way to get rid of a damaged row.
+ */
+void
+chunk_store_warn_left(ChunkStore *store)
+{
+	ItemPointer tid = &store->problem_tid;
+
+	ereport(WARNING,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("not all chunks of damaged toast value %u in \"%s\" "
+					"could be deleted",
+					store->value, RelationGetRelationName(store->rel)),
+			 errdetail("Chunk (%u,%u): %s.",
+					   ItemPointerGetBlockNumberNoCheck(tid),
+					   ItemPointerGetOffsetNumberNoCheck(tid),
+					   store->problem),
+			 errhint("VACUUM FULL on the table removes them.")));
 }
 
 /*
@@ -351,7 +382,11 @@ chunk_store_get_child(ChunkStore *store, uint32 lineage, const Ref *ref,
 	return chunk_store_problem(store, &chunk->tid, problem);
 }
 
-/* Look an indexed address up in the index; false when it is not there. */
+/*
+ * Look an indexed address up in the index; false when it is not there.  Only
+ * the index is read by its access method: a fetch of the chunk by heap would
+ * prune the page, and trusts what it finds there.
+ */
 static bool
 find_indexed(ChunkStore *store, uint32 address, ItemPointer tid)
 {
@@ -359,21 +394,32 @@ find_indexed(ChunkStore *store, uint32 address, ItemPointer tid)
 	int			count;
 	int			valid;
 	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
+	IndexScanDesc scan;
+	ItemPointer place;
+	bool		found = false;
 
 	ensure_snapshot(store);
 	valid = toast_open_indexes(store->rel, AccessShareLock, &indexes, &count);
 	ScanKeyInit(&key, (AttrNumber) 1, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(address));
-	scan = systable_beginscan_ordered(store->rel, indexes[valid],
-									  &store->snapshot, 1, &key);
-	tuple = systable_getnext_ordered(scan, ForwardScanDirection);
-	if (tuple != NULL)
-		*tid = tuple->t_self;
-	systable_endscan_ordered(scan);
+	scan = compat_index_beginscan(store->rel, indexes[valid],
+								  &store->snapshot, 1);
+	index_rescan(scan, &key, 1, NULL, 0);
+	while (!found &&
+		   (place = index_getnext_tid(scan, ForwardScanDirection)) != NULL)
+	{
+		Chunk		chunk;
+
+		*tid = *place;
+		found = true;
+		if (chunk_store_get(store, tid, &chunk))
+			chunk_store_release(&chunk);
+		else if (store->problem == chunk_missing)
+			found = false;		/* an entry that VACUUM has not removed yet */
+	}
+	index_endscan(scan);
 	toast_close_indexes(indexes, count, AccessShareLock);
-	return tuple != NULL;
+	return found;
 }
 
 /*

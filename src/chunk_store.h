@@ -71,6 +71,7 @@ extern void chunk_store_release(Chunk *chunk);
 extern bool chunk_store_problem(ChunkStore *store, ItemPointer tid,
 								const char *problem);
 pg_noreturn extern void chunk_store_raise(ChunkStore *store);
+extern void chunk_store_warn_left(ChunkStore *store);
 extern int	chunk_store_list(ChunkStore *store, BlockNumber block,
 							 BufferAccessStrategy strategy,
 							 OffsetNumber *offsets);

@@ -86,11 +86,11 @@ typedef RelFileNode CompatRelFile;
 
 /* 18: index_beginscan() takes a place for instrumentation. */
 #if PG_VERSION_NUM >= 180000
-#define compat_index_beginscan(table, index, snapshot) \
-	index_beginscan(table, index, snapshot, NULL, 0, 0)
+#define compat_index_beginscan(table, index, snapshot, keys) \
+	index_beginscan(table, index, snapshot, NULL, keys, 0)
 #else
-#define compat_index_beginscan(table, index, snapshot) \
-	index_beginscan(table, index, snapshot, 0, 0)
+#define compat_index_beginscan(table, index, snapshot, keys) \
+	index_beginscan(table, index, snapshot, keys, 0)
 #endif
 
 /*

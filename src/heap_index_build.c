@@ -9,7 +9,7 @@
  * when another session grants a right on the table or creates a second index,
  * and from then on the running build fails.  So these are scans of our own,
  * over heap_getnextslot(), with heap's rules for what is indexed and how.
- * Begun by us or by a parallel build, the scan is heap's own.
+ * The scan descriptor itself, begun by us or handed in, is heap's.
  *
  * What is indexed
  *	1. A build that keeps writers out reads every row version and indexes
@@ -394,8 +394,8 @@ build_report(IndexBuild *build, BlockNumber done)
 }
 
 /*
- * Begin the scan, unless a parallel build has done so.  Returns the snapshot
- * to unregister at the end, or NULL.
+ * Begin the scan, unless the caller (a parallel build, amcheck) has done so.
+ * Returns the snapshot to unregister at the end, or NULL.
  */
 static Snapshot
 build_begin_scan(IndexBuild *build, TableScanDesc scan, bool allow_sync)

@@ -483,7 +483,7 @@ store_column(RowPlan *plan, int i, TreeWrite *write)
 	if (column->value == NULL)
 	{
 		if (!toaster_list(write->store, &old, write->dropped))
-			chunk_store_raise(write->store);
+			chunk_store_warn_left(write->store);
 		return;
 	}
 	column_flat(column, &flat);
@@ -575,8 +575,9 @@ row_list_chunks(Relation rel, HeapTuple tuple, TidList *chunks,
 			!own_pointer(rel, values[i], &pointer))
 			continue;
 		if (!toaster_list(&store, &pointer, chunks))
-			chunk_store_raise(&store);
-		if (!indexed_roots && address_is_indexed(pointer.address))
+			chunk_store_warn_left(&store);
+		if (chunks->count > root && !indexed_roots &&
+			address_is_indexed(pointer.address))
 			chunks->tids[root] = chunks->tids[--chunks->count];
 	}
 	chunk_store_close(&store);

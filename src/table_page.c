@@ -45,6 +45,12 @@ header_problem(HeapTuple tuple, int natts_max)
 	if (natts > natts_max || header->t_hoff != MAXALIGN(size) ||
 		header->t_hoff > tuple->t_len)
 		return "Row header is damaged";
+	/* heap relies on it that a multixact that is no mere lock has an updater */
+	if ((header->t_infomask & HEAP_XMAX_IS_MULTI) != 0 &&
+		(header->t_infomask & HEAP_XMAX_INVALID) == 0 &&
+		!HEAP_XMAX_IS_LOCKED_ONLY(header->t_infomask) &&
+		!TransactionIdIsValid(HeapTupleHeaderGetUpdateXid(header)))
+		return "Row header is damaged";
 	return NULL;
 }
 

@@ -259,7 +259,7 @@ scan_by_index(TableRewrite *rewrite, Relation index)
 								 PROGRESS_CLUSTER_PHASE_INDEX_SCAN_HEAP);
 	pgstat_progress_update_param(PROGRESS_CLUSTER_INDEX_RELID,
 								 RelationGetRelid(index));
-	scan = compat_index_beginscan(rewrite->old_rel, index, SnapshotAny);
+	scan = compat_index_beginscan(rewrite->old_rel, index, SnapshotAny, 0);
 	index_rescan(scan, NULL, 0, NULL, 0);
 	while (index_getnext_slot(scan, ForwardScanDirection, slot))
 	{

@@ -463,7 +463,8 @@ check_index(void *arg)
 	ItemPointer tid;
 
 	valid = toast_open_indexes(toastrel, AccessShareLock, &indexes, &count);
-	scan = compat_index_beginscan(toastrel, indexes[valid], verify->snapshot);
+	scan = compat_index_beginscan(toastrel, indexes[valid], verify->snapshot,
+								  0);
 	index_rescan(scan, NULL, 0, NULL, 0);
 	while ((tid = index_getnext_tid(scan, ForwardScanDirection)) != NULL)
 	{

@@ -147,7 +147,7 @@ def storage(twin, session, table):
 @statement(2, "quiet", "alone")
 def access_method(twin, session, table):
     """The table becomes a heap for a while, and comes back."""
-    if twin.am == "heap" or twin.version < 150000:
+    if twin.am == "heap" or twin.version < 150000 or table.has_log:
         return
     for am in ("heap", twin.am):
         session.twin("ALTER TABLE %s SET ACCESS METHOD %s" % (
