@@ -16,11 +16,13 @@ RETURNS table_am_handler
 AS 'MODULE_PATHNAME', 'pg_toaster_chunks_handler'
 LANGUAGE C STRICT;
 
-CREATE ACCESS METHOD toaster
-TYPE TABLE HANDLER toaster.pg_toaster_handler;
-
+-- In this order: DROP EXTENSION .. CASCADE takes the younger first, and with
+-- it the tables, whose TOAST relations need the older until they are gone.
 CREATE ACCESS METHOD toaster_chunks
 TYPE TABLE HANDLER toaster.pg_toaster_chunks_handler;
+
+CREATE ACCESS METHOD toaster
+TYPE TABLE HANDLER toaster.pg_toaster_handler;
 
 COMMENT ON FUNCTION toaster.pg_toaster_handler(internal) IS
 'handler of the table access method toaster';

@@ -20,7 +20,7 @@
 
 #include "access/heapam.h"
 #include "access/tableam.h"
-#include "catalog/pg_class.h"
+#include "catalog/catalog.h"
 #include "fmgr.h"
 #include "utils/rel.h"
 
@@ -75,7 +75,8 @@ chunks_set_new_file(Relation rel, const CompatRelFile *file,
 					char persistence, TransactionId *freeze_xid,
 					MultiXactId *min_multi)
 {
-	if (rel->rd_rel->relkind != RELKIND_TOASTVALUE)
+	/* a rewrite of a TOAST relation makes a table in its schema first */
+	if (!IsToastNamespace(RelationGetNamespace(rel)))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("access method \"%s\" is only for TOAST relations",

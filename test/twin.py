@@ -171,13 +171,13 @@ class Twin:
     def step(self):
         """Run one random action."""
         roll = self.rng.random()
-        if roll < 0.66:
+        if roll < 0.62:
             self.row_statement()
-        elif roll < 0.84:
+        elif roll < 0.80:
             self.transaction_control(self.rng.choice(self.sessions))
-        elif roll < 0.90:
+        elif roll < 0.86:
             self.reader_step()
-        elif roll < 0.93:
+        elif roll < 0.89:
             session = self.sessions[0]
             self.compare(session, self.rng.choice(self.tables))
         elif roll < 0.97:

@@ -227,7 +227,7 @@ SELECT verify('source');
 --
 -- The flag on disk tells the truth: a row with a pointer says so
 --
-CREATE EXTENSION IF NOT EXISTS pageinspect;
+CREATE EXTENSION IF NOT EXISTS pageinspect SCHEMA public;
 SELECT count(*) >= 3 AS rows, bool_and(t_infomask & 4 = 4) AS flagged
 FROM generate_series(0, pg_relation_size('source') / 8192 - 1) page,
   heap_page_items(get_raw_page('source', page::int)) WHERE t_data IS NOT NULL;

@@ -138,7 +138,9 @@ SELECT bt_index_parent_check('t_pkey', true, true), bt_index_parent_check('by_ha
 --
 \set VERBOSITY sqlstate
 VACUUM FULL :toast;
+SELECT regexp_replace(:'LAST_ERROR_MESSAGE', '\d+', 'N') AS message;
 CLUSTER :toast USING :toast_index;
+SELECT regexp_replace(:'LAST_ERROR_MESSAGE', '\d+', 'N') AS message;
 \set VERBOSITY default
 VACUUM :toast;
 VACUUM (FREEZE) :toast;

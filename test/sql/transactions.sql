@@ -310,25 +310,37 @@ SELECT same('stock', 't'), verify('t');
 CREATE TABLE copied (LIKE stock) USING toaster;
 \getenv builddir PG_ABS_BUILDDIR
 \set file :builddir '/results/transactions.data'
-COPY stock TO :'file';
-COPY copied FROM :'file';
+\set to_file '\\copy stock TO ' :'file'
+\set from_file '\\copy copied FROM ' :'file'
+\set from_file_frozen '\\copy frozen FROM ' :'file' ' WITH (FREEZE)'
+\set again_from_file_frozen '\\copy copied FROM ' :'file' ' WITH (FREEZE)'
+\set to_binary_file '\\copy copied TO ' :'file' ' WITH (FORMAT binary)'
+\set from_binary_file '\\copy copied FROM ' :'file' ' WITH (FORMAT binary)'
+:to_file
+:from_file
 SELECT same('stock', 'copied'), verify('copied');
 BEGIN;
 CREATE TABLE frozen (LIKE stock) USING toaster;
-COPY frozen FROM :'file' WITH (FREEZE);
+:from_file_frozen
 COMMIT;
 SELECT same('stock', 'frozen'), verify('frozen'), count(DISTINCT xmin::text) AS xmins FROM frozen;
+-- the nodes are frozen as the rows are
+CREATE EXTENSION IF NOT EXISTS pageinspect SCHEMA public;
+SELECT c.relname = 'frozen' AS is_table, bool_and(t_infomask & 768 = 768) AS frozen, count(*) > 4 AS some
+FROM pg_class c, generate_series(0, pg_relation_size(c.oid) / 8192 - 1) p,
+  heap_page_items(get_raw_page(c.oid::regclass::text, p::int))
+WHERE c.oid IN (SELECT unnest(ARRAY[oid, reltoastrelid]) FROM pg_class WHERE oid = 'frozen'::regclass)
+GROUP BY c.relname ORDER BY 1;
 BEGIN;
 TRUNCATE copied;
-COPY copied FROM :'file' WITH (FREEZE);
+:again_from_file_frozen
 SAVEPOINT a;
 UPDATE copied SET v = v || 'lost';
 ROLLBACK TO a;
 COMMIT;
-COPY copied TO :'file' WITH (FORMAT binary);
+:to_binary_file
 TRUNCATE copied;
-COPY copied FROM :'file' WITH (FORMAT binary);
-COPY copied (id, v) TO :'file';
+:from_binary_file
 SELECT same('stock', 'copied'), verify('copied');
 UPDATE frozen SET v = v || 'thawed';
 SELECT bool_and(f.v = s.v || 'thawed'), verify('frozen') FROM frozen f JOIN stock s USING (id);

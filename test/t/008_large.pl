@@ -94,7 +94,8 @@ foreach my $megabytes (@sizes)
 	$node->safe_psql('postgres', 'VACUUM trees');
 	sound($node, 'trees', "$label, text");
 
-	$node->safe_psql('postgres', 'DELETE FROM trees; VACUUM (INDEX_CLEANUP on) trees');
+	$node->safe_psql('postgres',
+		'DELETE FROM trees; VACUUM (INDEX_CLEANUP on) trees');
 	is( $node->safe_psql(
 			'postgres',
 			'SELECT pg_relation_size(reltoastrelid) FROM pg_class'
