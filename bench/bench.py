@@ -47,9 +47,9 @@ def parse_arguments():
                         help="fewer sizes, smaller values")
     parser.add_argument("--rounds", type=int, default=7,
                         help="turns of each measurement (%(default)s)")
-    parser.add_argument("--pgbench-rounds", type=int, default=15,
+    parser.add_argument("--pgbench-rounds", type=int, default=40,
                         help="turns of each script (%(default)s)")
-    parser.add_argument("--pgbench-seconds", type=int, default=5,
+    parser.add_argument("--pgbench-seconds", type=int, default=3,
                         help="length of a run (%(default)s)")
     parser.add_argument("--out", help="where to write the raw samples "
                                       "(bench/results/DATE-COMMIT.json)")

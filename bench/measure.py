@@ -102,6 +102,15 @@ def spread(samples):
     return (third - first) / 2 / middle if middle else None
 
 
+def median_range(samples):
+    """Bounds of the median: it is between them with a probability of 95 %,
+    whatever the distribution (order statistics)."""
+    ordered = sorted(samples)
+    count = len(ordered)
+    rank = max(0, int(count / 2 - 0.98 * count ** 0.5))
+    return ordered[rank], ordered[count - 1 - rank]
+
+
 def format_ms(milliseconds):
     if milliseconds >= 10000:
         return f"{milliseconds / 1000:.1f} s"
@@ -134,7 +143,7 @@ def format_ratio(new, old):
         return f"{ratio:.0f}x"
     if ratio >= 0.1:
         return f"{ratio:.2f}x"
-    return f"{ratio:.2g}x" if ratio >= 0.00001 else "0.00x"
+    return f"{ratio:.2g}x" if ratio >= 0.001 else "<0.001x"
 
 
 class Progress:

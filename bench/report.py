@@ -8,7 +8,7 @@ than the spread, and than five per cent.
 
 import values
 from measure import (AMS, format_bytes, format_ms, format_ratio, median,
-                     spread)
+                     median_range, spread)
 
 LOSS = 0.05
 
@@ -27,6 +27,10 @@ def _field(result, name):
 def _noise(*lists):
     return max((found for found in map(spread, lists) if found is not None),
                default=0)
+
+
+def _spread_cell(*lists):
+    return "-" if spread(lists[0]) is None else f"{_noise(*lists) * 100:.0f} %"
 
 
 def _ratio(heap, toaster, more_is_better=False):
@@ -52,13 +56,13 @@ def _time_cells(result):
     """For TIME_HEAD: times, their ratio, that of CPU times and its spread."""
     wall, cpu = (_field(result, name) for name in ("milliseconds", "cpu_ms"))
     return [*_cells(*wall, format_ms), _ratio(*cpu),
-            f"{_noise(*cpu) * 100:.0f} %"]
+            _spread_cell(*cpu)]
 
 
 def _execution_cells(samples):
     """Times alone: the CPU time has the parsing of the new value in it."""
     wall = _field(samples, "milliseconds")
-    return [*_cells(*wall, format_ms), f"{_noise(*wall) * 100:.0f} %"]
+    return [*_cells(*wall, format_ms), _spread_cell(*wall)]
 
 
 def _named(name, head):
@@ -114,6 +118,17 @@ def _updates(results):
     return lines
 
 
+def _paired_cells(heap, toaster, more_is_better=False):
+    """The ratio of each round's runs: its median and the bounds of that, in
+    bold if they say that it is a loss."""
+    ratios = [new / old for old, new in zip(heap, toaster)]
+    low, high = median_range(ratios)
+    ratio = f"{median(ratios):.3f}x"
+    if high < 1 if more_is_better else low > 1:
+        ratio = f"**{ratio}**"
+    return [ratio, f"{low:.3f}x to {high:.3f}x"]
+
+
 def _pgbench(results):
     rows = []
     for result in results:
@@ -121,11 +136,13 @@ def _pgbench(results):
         cpu = _field(result, "cpu_ms")
         rows.append([result["script"],
                      *(f"{median(samples):,.0f}" for samples in rate),
-                     _ratio(*rate, more_is_better=True),
-                     f"{_noise(*rate) * 100:.1f} %",
-                     *_cells(*cpu, format_ms), f"{_noise(*cpu) * 100:.1f} %"])
-    return _table(["", "per second: heap", "toaster", "ratio", "spread",
-                   "CPU each: heap", "toaster", "ratio", "spread"], rows)
+                     *_paired_cells(*rate, more_is_better=True),
+                     *(format_ms(median(samples)) for samples in cpu),
+                     *_paired_cells(*cpu)])
+    return ["Ratios of runs that follow each other; the median of these is "
+            "within the bounds with a probability of 95 %.", "",
+            *_table(["", "per second: heap", "toaster", "ratio", "bounds",
+                     "CPU each: heap", "toaster", "ratio", "bounds"], rows)]
 
 
 def _signed(count):

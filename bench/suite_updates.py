@@ -12,6 +12,7 @@ from measure import AMS, explain
 
 SIZES = (10000, 1000000, 13000000)
 BYTES_PER_TABLE = 20000000
+MIN_ROWS = 3
 MAX_ROWS = 20
 UPDATES = 5
 
@@ -49,7 +50,7 @@ def _change_document(value, number):
 
 def _measure(bench, kind, size, how, images):
     connection = bench.connection
-    rows = max(1, min(MAX_ROWS, BYTES_PER_TABLE // size))
+    rows = max(MIN_ROWS, min(MAX_ROWS, BYTES_PER_TABLE // size))
     result = {am: {"first": [], "last": []} for am in AMS}
     current = {am: [] for am in AMS}
     values.fill(connection, "source", kind, size, rows)

@@ -21,9 +21,9 @@
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
+#include "chunk_list.h"
 #include "compat.h"
 #include "node_format.h"
-#include "tid_list.h"
 
 /* The most chunks that one call of chunk_store_put() takes. */
 #define CHUNK_STORE_BATCH	16
@@ -37,7 +37,7 @@ typedef struct ChunkStore
 	LOCKMODE	lockmode;		/* NoLock: the caller opened it */
 	int			options;		/* TABLE_INSERT_xxx of the statement */
 	uint32		value;			/* address at hand, for messages */
-	TidList    *written;	/* if not NULL, gets all chunks inserted */
+	ChunkList  *written;	/* if not NULL, gets all chunks inserted */
 	const char *problem;		/* why the last get returned false */
 	ItemPointerData problem_tid;	/* and for which chunk */
 } ChunkStore;
@@ -83,8 +83,8 @@ extern bool chunk_store_replace(ChunkStore *store, ItemPointer old_tid,
 								uint32 lineage, bytea *node, bool root,
 								ItemPointer tid);
 extern uint32 chunk_store_put_indexed(ChunkStore *store, bytea *node);
-extern void chunk_store_drop(ChunkStore *store, ItemPointer tid);
-extern void chunk_store_drop_new(ChunkStore *store, ItemPointer tid);
+extern void chunk_store_drop(ChunkStore *store, const ChunkList *chunks);
+extern void chunk_store_drop_new(ChunkStore *store, const ChunkList *chunks);
 extern void chunk_store_kill(ChunkStore *store, ItemPointer tid);
 
 extern void ref_tid(const Ref *ref, ItemPointer tid);

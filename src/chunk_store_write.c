@@ -72,7 +72,7 @@ put_one(ChunkStore *store, uint32 chunk_id, bytea *node, ItemPointer tid)
 	*tid = tuple->t_self;
 	heap_freetuple(tuple);
 	if (store->written)
-		tid_list_add(store->written, tid);
+		chunk_list_add(store->written, tid, chunk_id);
 }
 
 /* Insert several chunks at once, which share WAL records. */
@@ -95,7 +95,7 @@ put_many(ChunkStore *store, uint32 chunk_id, bytea **nodes, int count,
 	{
 		tids[i] = slots[i]->tts_tid;
 		if (store->written)
-			tid_list_add(store->written, &tids[i]);
+			chunk_list_add(store->written, &tids[i], chunk_id);
 		ExecDropSingleTupleTableSlot(slots[i]);
 	}
 }
@@ -237,36 +237,70 @@ chunk_store_put_indexed(ChunkStore *store, bytea *node)
 }
 
 static void
-drop_chunk(ChunkStore *store, ItemPointer tid, CommandId cid)
+drop_chunk(ChunkStore *store, ChunkPlace *place, CommandId cid)
 {
 	TM_FailureData tmfd;
 	TM_Result	result;
 
 	CHECK_FOR_INTERRUPTS();
-	result = heap_delete(store->rel, tid, cid, InvalidSnapshot, true, &tmfd,
-						 false);
+	result = heap_delete(store->rel, &place->tid, cid, InvalidSnapshot, true,
+						 &tmfd, false);
 	if (result != TM_Ok)
-		raise_changed(store, tid);
+		raise_changed(store, &place->tid);
 	stats_add(STATS_NODES_DELETED, 1);
 }
 
-/* Delete a chunk that the new version of its row no longer uses. */
-void
-chunk_store_drop(ChunkStore *store, ItemPointer tid)
+/* Is there, at the place, a chunk of the value that it was listed for? */
+static bool
+place_is_sound(ChunkStore *store, ChunkPlace *place)
 {
-	drop_chunk(store, tid, GetCurrentCommandId(true));
-	FAILPOINT("node_deleted");
+	Chunk		chunk;
+	bool		sound;
+
+	if (!chunk_store_get(store, &place->tid, &chunk))
+		return false;
+	sound = chunk.chunk_id == place->chunk_id;
+	chunk_store_release(&chunk);
+	return sound ||
+		chunk_store_problem(store, &place->tid,
+							"Chunk belongs to another value");
 }
 
 /*
- * Delete a chunk that this very command has inserted, for a row version that
- * is dead but still seen by old snapshots.  heap lets only later commands
- * delete it; chunks are read without regard to commands.
+ * Delete chunks that the new version of their row no longer uses.  What is
+ * damaged stays, with a warning.
  */
 void
-chunk_store_drop_new(ChunkStore *store, ItemPointer tid)
+chunk_store_drop(ChunkStore *store, const ChunkList *chunks)
 {
-	drop_chunk(store, tid, GetCurrentCommandId(true) + 1);
+	CommandId	cid;
+	bool		sound = true;
+
+	if (chunks->count == 0)
+		return;
+	cid = GetCurrentCommandId(true);
+	for (int i = 0; i < chunks->count; i++)
+	{
+		if (place_is_sound(store, &chunks->places[i]))
+			drop_chunk(store, &chunks->places[i], cid);
+		else
+			sound = false;
+		FAILPOINT("node_deleted");
+	}
+	if (!sound)
+		chunk_store_warn_left(store);
+}
+
+/*
+ * Delete chunks that this very command has inserted, for a row version that
+ * is dead but still seen by old snapshots.  heap lets only later commands
+ * delete them; chunks are read without regard to commands.
+ */
+void
+chunk_store_drop_new(ChunkStore *store, const ChunkList *chunks)
+{
+	for (int i = 0; i < chunks->count; i++)
+		drop_chunk(store, &chunks->places[i], GetCurrentCommandId(true) + 1);
 }
 
 /*

@@ -53,12 +53,12 @@ rope_builder_init(RopeBuilder *builder, TreeWrite *write, uint32 lineage,
 	builder->version = version;
 	builder->flat = *flat;
 	builder->ratio = 3.0;
-	builder->image = palloc(VARHDRSZ + settings_node_size);
-	tid_list_init(&builder->freed);
-	tid_list_init(&builder->candidates);
-	tid_list_init(&builder->kept);
-	tid_list_init(&builder->closed);
-	tid_list_init(&builder->own);
+	builder->image = palloc(VARHDRSZ + NODE_SIZE_MAX);
+	chunk_list_init(&builder->freed);
+	chunk_list_init(&builder->candidates);
+	chunk_list_init(&builder->kept);
+	chunk_list_init(&builder->closed);
+	chunk_list_init(&builder->own);
 }
 
 /* Lay out a node with the first count pieces of a level in the image. */
@@ -114,15 +114,15 @@ static void
 store_image(RopeBuilder *builder, bool root, ItemPointer tid)
 {
 	ChunkStore *store = builder->write->store;
-	TidList    *freed = &builder->freed;
+	ChunkList  *freed = &builder->freed;
 	int			tries = Min(freed->count, 4);
 
 	for (int i = freed->count - 1; i >= freed->count - tries; i--)
 	{
-		if (chunk_store_replace(store, &freed->tids[i], builder->lineage,
+		if (chunk_store_replace(store, &freed->places[i].tid, builder->lineage,
 								builder->image, root, tid))
 		{
-			freed->tids[i] = freed->tids[--freed->count];
+			freed->places[i] = freed->places[--freed->count];
 			FAILPOINT("node_written");
 			return;
 		}
@@ -147,9 +147,9 @@ note_kept(RopeBuilder *builder, int count)
 			ItemPointerData tid;
 
 			ref_tid(&build->piece.refs[j], &tid);
-			tid_list_add(&builder->kept, &tid);
+			chunk_list_add(&builder->kept, &tid, builder->lineage);
 			if (j == 0)
-				tid_list_add(&builder->closed, &tid);
+				chunk_list_add(&builder->closed, &tid, builder->lineage);
 		}
 		stats_add(STATS_NODES_SHARED, refs);
 	}
@@ -204,7 +204,8 @@ emit(RopeBuilder *builder, int level, int count)
 
 /*
  * How many of the level's first pieces to write as a node: about target
- * bytes of them, and what is joined stays together.
+ * bytes of them, and what is joined stays together.  Pieces of an old tree
+ * may have been laid out for larger nodes than we write now.
  */
 static int
 node_end(RopeBuilder *builder, BuildLevel *l, Size target)
@@ -222,12 +223,8 @@ node_end(RopeBuilder *builder, BuildLevel *l, Size target)
 			if (total >= target)
 				return end;
 		}
-		if (total + size > builder->limits.capacity)
-		{
-			if (end == 0)
-				elog(ERROR, "pieces of a rope do not fit in a node");
+		if (total + size > builder->limits.capacity && end > 0)
 			return end;
-		}
 		total += size;
 	}
 	return l->count;
@@ -314,9 +311,10 @@ rope_builder_break(RopeBuilder *builder, const Chunk *chunk)
 	Piece		piece;
 
 	if (chunk->chunk_id == builder->lineage)
-		tid_list_add(&builder->freed, &chunk->tid);
+		chunk_list_add(&builder->freed, &chunk->tid, chunk->chunk_id);
 	else						/* an indexed root cannot be replaced */
-		tid_list_add(builder->write->dropped, &chunk->tid);
+		chunk_list_add(builder->write->dropped, &chunk->tid,
+					   chunk->chunk_id);
 	if (ROPE_LEVEL(chunk->node) > 1)
 		return;
 	node_pieces_begin(&cursor, chunk->node);
@@ -327,7 +325,7 @@ rope_builder_break(RopeBuilder *builder, const Chunk *chunk)
 			ItemPointerData tid;
 
 			ref_tid(&piece.refs[i], &tid);
-			tid_list_add(&builder->candidates, &tid);
+			chunk_list_add(&builder->candidates, &tid, builder->lineage);
 		}
 	}
 }
@@ -462,7 +460,7 @@ frame_closed(RopeBuilder *builder, const Piece *piece)
 	ref_tid(&piece->refs[0], &tid);
 	for (int i = 0; i < builder->closed.count; i++)
 	{
-		if (ItemPointerEquals(&builder->closed.tids[i], &tid))
+		if (ItemPointerEquals(&builder->closed.places[i].tid, &tid))
 			return true;
 	}
 	return false;
@@ -590,26 +588,29 @@ write_root(RopeBuilder *builder, int level)
 static void
 drop_unused(RopeBuilder *builder)
 {
-	TidList    *dropped = builder->write->dropped;
-	TidList    *candidates = &builder->candidates;
-	TidList    *kept = &builder->kept;
+	ChunkList  *dropped = builder->write->dropped;
+	ChunkList  *candidates = &builder->candidates;
+	ChunkList  *kept = &builder->kept;
 
-	tid_list_sort(kept);
+	chunk_list_sort(kept);
 	for (int i = 0; i < builder->own.count; i++)
 	{
-		if (!tid_list_contains(kept, &builder->own.tids[i]))
-			chunk_store_kill(builder->write->store, &builder->own.tids[i]);
+		ItemPointer tid = &builder->own.places[i].tid;
+
+		if (!chunk_list_contains(kept, tid))
+			chunk_store_kill(builder->write->store, tid);
 	}
 	for (int i = 0; i < builder->freed.count; i++)
-		tid_list_add(dropped, &builder->freed.tids[i]);
-	tid_list_sort(candidates);
+		chunk_list_add(dropped, &builder->freed.places[i].tid,
+					   builder->freed.places[i].chunk_id);
+	chunk_list_sort(candidates);
 	for (int i = 0; i < candidates->count; i++)
 	{
-		ItemPointer tid = &candidates->tids[i];
+		ItemPointer tid = &candidates->places[i].tid;
 
-		if ((i == 0 || !ItemPointerEquals(tid, tid - 1)) &&
-			!tid_list_contains(kept, tid))
-			tid_list_add(dropped, tid);
+		if ((i == 0 || !ItemPointerEquals(tid, &candidates->places[i - 1].tid)) &&
+			!chunk_list_contains(kept, tid))
+			chunk_list_add(dropped, tid, builder->lineage);
 	}
 }
 

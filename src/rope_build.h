@@ -47,11 +47,11 @@ typedef struct RopeBuilder
 	Size		packed_capacity;
 	double		ratio;			/* of the last frame's compression */
 	bool		joining;		/* next pieces stay with the ones before */
-	TidList		freed;			/* old branches, to be replaced or dropped */
-	TidList		candidates;		/* chunks that freed branches named */
-	TidList		kept;			/* of them, what new branches name */
-	TidList		closed;			/* first chunks of frames in nodes written */
-	TidList		own;			/* chunks made of old frames' inline bytes */
+	ChunkList	freed;			/* old branches, to be replaced or dropped */
+	ChunkList	candidates;		/* chunks that freed branches named */
+	ChunkList	kept;			/* of them, what new branches name */
+	ChunkList	closed;			/* first chunks of frames in nodes written */
+	ChunkList	own;			/* chunks made of old frames' inline bytes */
 } RopeBuilder;
 
 extern void rope_builder_init(RopeBuilder *builder, TreeWrite *write,

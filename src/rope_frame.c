@@ -280,7 +280,7 @@ rope_frame_move_out(RopeBuilder *builder, Piece *piece, Ref *refs)
 	memcpy(refs, piece->refs, piece->head.refs * sizeof(Ref));
 	put_data(builder, piece->bytes, &size, 1, &refs[piece->head.refs]);
 	ref_tid(&refs[piece->head.refs], &tid);
-	tid_list_add(&builder->own, &tid);
+	chunk_list_add(&builder->own, &tid, builder->lineage);
 	piece->refs = refs;
 	piece->head.refs++;
 	piece->head.inline_size = 0;

@@ -364,13 +364,15 @@ frame_seen(const void *node, const Piece *piece)
 
 /* Visit the data nodes of one piece of level 1, without reading them. */
 static void
-walk_frame(const Piece *piece, NodeVisitor visitor, void *arg)
+walk_frame(uint32 lineage, const Piece *piece, NodeVisitor visitor,
+		   void *arg)
 {
 	for (int i = 0; i < piece->head.refs; i++)
 	{
 		NodeVisit	visit = {0};
 
 		ref_tid(&piece->refs[i], &visit.tid);
+		visit.chunk_id = lineage;
 		visit.kind = "data";
 		visit.stored = piece->refs[i].size;
 		visit.codec = piece->head.method;
@@ -394,6 +396,7 @@ walk_node(ChunkStore *store, uint32 lineage, const Chunk *chunk,
 
 	check_stack_depth();
 	visit.tid = chunk->tid;
+	visit.chunk_id = chunk->chunk_id;
 	visit.kind = node_is_root(chunk->node) ? "root" : "branch";
 	visit.level = head->node.level;
 	visit.entries = head->count;
@@ -410,7 +413,7 @@ walk_node(ChunkStore *store, uint32 lineage, const Chunk *chunk,
 		if (head->node.level == 1)
 		{
 			if (!frame_seen(chunk->node, &piece))
-				walk_frame(&piece, visitor, arg);
+				walk_frame(lineage, &piece, visitor, arg);
 			continue;
 		}
 		if (!chunk_store_get_child(store, lineage, &piece.refs[0],

@@ -75,9 +75,10 @@ struct RowPlan
 	Datum	   *old_values;		/* NULL for an INSERT */
 	bool	   *old_isnull;
 	bool		writes;			/* nodes are to be written or deleted */
+	int			options;		/* TABLE_INSERT_xxx of the statement */
 	ChunkStore	store;
 	bool		store_open;
-	TidList		dropped;
+	ChunkList	dropped;
 };
 
 /* A pointer of the right size, for computing tuple sizes. */
@@ -129,7 +130,7 @@ plan_create(Relation rel)
 	plan->ttc.ttc_values = plan->values;
 	plan->ttc.ttc_isnull = plan->isnull;
 	plan->ttc.ttc_attr = palloc(natts * sizeof(ToastAttrInfo));
-	tid_list_init(&plan->dropped);
+	chunk_list_init(&plan->dropped);
 	MemoryContextSwitchTo(caller);
 	return plan;
 }
@@ -486,6 +487,7 @@ store_column(RowPlan *plan, int i, TreeWrite *write)
 			chunk_store_warn_left(write->store);
 		return;
 	}
+	logical_check_write(plan->rel, plan->options);
 	column_flat(column, &flat);
 	write->codec = column_codec(attr);
 	if (column->old != NULL)
@@ -507,11 +509,11 @@ row_plan_store(RowPlan *plan, int options)
 	TupleDesc	desc = RelationGetDescr(plan->rel);
 	HeapTuple	tuple;
 
+	plan->options = options;
 	if (plan->writes)
 	{
 		TreeWrite	write;
 
-		logical_check_write(plan->rel, options);
 		write.store = plan_store(plan, RowExclusiveLock);
 		write.store->options = options & (TABLE_INSERT_SKIP_FSM |
 										  TABLE_INSERT_FROZEN);
@@ -537,8 +539,8 @@ row_plan_finish(RowPlan *plan)
 {
 	if (plan->writes)
 		FAILPOINT("after_row");
-	for (int i = 0; i < plan->dropped.count; i++)
-		chunk_store_drop(&plan->store, &plan->dropped.tids[i]);
+	if (plan->store_open)
+		chunk_store_drop(&plan->store, &plan->dropped);
 	row_plan_cancel(plan);
 }
 
@@ -556,7 +558,7 @@ row_plan_cancel(RowPlan *plan)
  * indexed class only if asked for.
  */
 void
-row_list_chunks(Relation rel, HeapTuple tuple, TidList *chunks,
+row_list_chunks(Relation rel, HeapTuple tuple, ChunkList *chunks,
 				bool indexed_roots)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
@@ -578,7 +580,7 @@ row_list_chunks(Relation rel, HeapTuple tuple, TidList *chunks,
 			chunk_store_warn_left(&store);
 		if (chunks->count > root && !indexed_roots &&
 			address_is_indexed(pointer.address))
-			chunks->tids[root] = chunks->tids[--chunks->count];
+			chunks->places[root] = chunks->places[--chunks->count];
 	}
 	chunk_store_close(&store);
 	pfree(values);
@@ -587,21 +589,20 @@ row_list_chunks(Relation rel, HeapTuple tuple, TidList *chunks,
 
 /* Delete the chunks of a row that was deleted. */
 void
-row_drop_chunks(Relation rel, const TidList *chunks)
+row_drop_chunks(Relation rel, const ChunkList *chunks)
 {
 	ChunkStore	store;
 
 	if (chunks->count == 0)
 		return;
 	chunk_store_open(&store, rel->rd_rel->reltoastrelid, RowExclusiveLock);
-	for (int i = 0; i < chunks->count; i++)
-		chunk_store_drop(&store, &chunks->tids[i]);
+	chunk_store_drop(&store, chunks);
 	chunk_store_close(&store);
 }
 
 /* Kill the chunks of a speculative row that lost. */
 void
-row_kill_chunks(Relation rel, const TidList *chunks)
+row_kill_chunks(Relation rel, const ChunkList *chunks)
 {
 	ChunkStore	store;
 
@@ -609,7 +610,7 @@ row_kill_chunks(Relation rel, const TidList *chunks)
 		return;
 	chunk_store_open(&store, rel->rd_rel->reltoastrelid, RowExclusiveLock);
 	for (int i = 0; i < chunks->count; i++)
-		chunk_store_kill(&store, &chunks->tids[i]);
+		chunk_store_kill(&store, &chunks->places[i].tid);
 	chunk_store_close(&store);
 }
 

@@ -13,7 +13,7 @@
 #include "access/htup.h"
 #include "utils/relcache.h"
 
-#include "tid_list.h"
+#include "chunk_list.h"
 
 typedef struct RowPlan RowPlan;
 
@@ -25,10 +25,10 @@ extern HeapTuple row_plan_store(RowPlan *plan, int options);
 extern void row_plan_finish(RowPlan *plan);
 extern void row_plan_cancel(RowPlan *plan);
 
-extern void row_list_chunks(Relation rel, HeapTuple tuple, TidList *chunks,
+extern void row_list_chunks(Relation rel, HeapTuple tuple, ChunkList *chunks,
 							bool indexed_roots);
-extern void row_drop_chunks(Relation rel, const TidList *chunks);
-extern void row_kill_chunks(Relation rel, const TidList *chunks);
+extern void row_drop_chunks(Relation rel, const ChunkList *chunks);
+extern void row_kill_chunks(Relation rel, const ChunkList *chunks);
 extern bool row_flatten(Relation rel, HeapTuple tuple, Datum *values,
 						bool *isnull);
 

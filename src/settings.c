@@ -19,7 +19,7 @@
 #include "settings.h"
 
 int			settings_compression = CODEC_LZ4;
-int			settings_node_size = NODE_SIZE_DEFAULT;
+int			settings_node_size = NODE_SIZE_MAX;
 int			settings_min_tree_size = 0;
 bool		settings_force_indexed = false;
 char	   *settings_failpoint = "";
@@ -178,8 +178,7 @@ define_rope_settings(void)
 							"A developer setting: small nodes force deep "
 							"trees on small values.",
 							&settings_node_size,
-							NODE_SIZE_DEFAULT, NODE_SIZE_MIN,
-							NODE_SIZE_DEFAULT,
+							NODE_SIZE_MAX, NODE_SIZE_MIN, NODE_SIZE_MAX,
 							PGC_USERSET, GUC_UNIT_BYTE | GUC_NOT_IN_SAMPLE,
 							NULL, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 #include "postgres.h"
 
 #define NODE_SIZE_MIN		128
-#define NODE_SIZE_DEFAULT	1996	/* four a page, as TOAST_MAX_CHUNK_SIZE */
+#define NODE_SIZE_MAX		1996	/* four a page, as TOAST_MAX_CHUNK_SIZE */
 
 extern int	settings_compression;	/* Codec of frames */
 extern int	settings_node_size; /* bytes */

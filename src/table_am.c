@@ -112,11 +112,11 @@ toaster_tuple_insert_speculative(Relation rel, TupleTableSlot *slot,
 }
 
 /*
- * Fetch the row version at tid if it has trees: a copy in the current memory
- * context, else NULL.
+ * Fetch the row version at tid if it has trees, or in any case: a copy in
+ * the current memory context, else NULL.
  */
 static HeapTuple
-fetch_with_trees(Relation rel, ItemPointer tid)
+fetch_row(Relation rel, ItemPointer tid, bool in_any_case)
 {
 	HeapTupleData tuple;
 	Buffer		buffer;
@@ -127,7 +127,7 @@ fetch_with_trees(Relation rel, ItemPointer tid)
 	tuple.t_self = *tid;
 	if (!heap_fetch(rel, SnapshotAny, &tuple, &buffer, false))
 		return NULL;
-	if (HeapTupleHasExternal(&tuple))
+	if (in_any_case || HeapTupleHasExternal(&tuple))
 		result = heap_copytuple(&tuple);
 	ReleaseBuffer(buffer);
 	return result;
@@ -144,16 +144,16 @@ toaster_tuple_complete_speculative(Relation rel, TupleTableSlot *slot,
 		heap_finish_speculative(rel, &slot->tts_tid);
 		return;
 	}
-	tuple = fetch_with_trees(rel, &slot->tts_tid);
+	tuple = fetch_row(rel, &slot->tts_tid, false);
 	if (tuple != NULL)
 	{
-		TidList		chunks;
+		ChunkList	chunks;
 
 		/*
 		 * heap looks the addresses up in the TOAST relation's index, and so
 		 * kills the roots of the indexed class itself.
 		 */
-		tid_list_init(&chunks);
+		chunk_list_init(&chunks);
 		row_list_chunks(rel, tuple, &chunks, false);
 		row_kill_chunks(rel, &chunks);
 		heap_freetuple(tuple);
@@ -225,8 +225,8 @@ toaster_tuple_delete(Relation rel, ItemPointer tid, CommandId cid,
 					 Snapshot snapshot, Snapshot crosscheck, bool wait,
 					 TM_FailureData *tmfd, bool changing_part)
 {
-	HeapTuple	old = fetch_with_trees(rel, tid);
-	TidList		chunks;
+	HeapTuple	old = fetch_row(rel, tid, false);
+	ChunkList	chunks;
 	TM_Result	result;
 
 	if (old == NULL)
@@ -236,11 +236,11 @@ toaster_tuple_delete(Relation rel, ItemPointer tid, CommandId cid,
 							  changing_part);
 	if (result == TM_Ok)
 	{
-		tid_list_init(&chunks);
+		chunk_list_init(&chunks);
 		row_list_chunks(rel, old, &chunks, true);
 		row_drop_chunks(rel, &chunks);
-		if (chunks.tids)
-			pfree(chunks.tids);
+		if (chunks.places)
+			pfree(chunks.places);
 	}
 	heap_freetuple(old);
 	return result;
@@ -346,12 +346,12 @@ toaster_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 {
 	bool		should_free = true;
 	HeapTuple	tuple = ExecFetchSlotHeapTuple(slot, true, &should_free);
-	HeapTuple	old = fetch_with_trees(rel, otid);
+	HeapTuple	old = fetch_row(rel, otid, row_needs_plan(rel, tuple));
 	TM_Result	result;
 
 	slot->tts_tableOid = RelationGetRelid(rel);
 	tuple->t_tableOid = slot->tts_tableOid;
-	if (old == NULL && !row_needs_plan(rel, tuple))
+	if (old == NULL)
 		result = compat_heap_update(rel, otid, tuple, cid, crosscheck, wait,
 									tmfd, lockmode, update_indexes);
 	else

@@ -59,7 +59,7 @@ typedef struct TableRewrite
 	bool		has_trees;		/* is there a TOAST relation on both sides? */
 	ChunkStore	source;
 	ChunkStore	target;
-	TidList		dropped;		/* stays empty: nothing old is replaced */
+	ChunkList	dropped;		/* stays empty: nothing old is replaced */
 	MemoryContext row_context;	/* reset for every row */
 	Datum	   *values;
 	bool	   *isnull;
@@ -134,16 +134,6 @@ copy_trees(TableRewrite *rewrite)
 	return true;
 }
 
-/* Delete what copy_trees() has written for this row. */
-static void
-drop_copies(TableRewrite *rewrite)
-{
-	TidList    *written = rewrite->target.written;
-
-	for (int i = 0; i < written->count; i++)
-		chunk_store_drop_new(&rewrite->target, &written->tids[i]);
-}
-
 /*
  * Is the row version seen only by snapshots older than this command?  Says
  * so for all that row_fate() calls recently dead.
@@ -181,7 +171,7 @@ rewrite_row(TableRewrite *rewrite, HeapTuple tuple)
 	MemoryContext caller = MemoryContextSwitchTo(rewrite->row_context);
 	TupleDesc	desc = RelationGetDescr(rewrite->new_rel);
 	HeapTuple	copy;
-	TidList		written;
+	ChunkList	written;
 
 	heap_deform_tuple(tuple, RelationGetDescr(rewrite->old_rel),
 					  rewrite->values, rewrite->isnull);
@@ -195,13 +185,13 @@ rewrite_row(TableRewrite *rewrite, HeapTuple tuple)
 		bool		dead = row_is_dead(rewrite, tuple);
 		bool		complete;
 
-		tid_list_init(&written);
+		chunk_list_init(&written);
 		rewrite->target.written = dead ? &written : NULL;
 		complete = copy_trees(rewrite);
 		if (!complete && !dead)
 			chunk_store_raise(&rewrite->source);
 		if (dead)
-			drop_copies(rewrite);
+			chunk_store_drop_new(&rewrite->target, &written);
 		if (!complete)
 		{
 			count_dead(rewrite, tuple);
@@ -343,7 +333,7 @@ rewrite_begin(TableRewrite *rewrite, Relation old_rel, Relation new_rel)
 	rewrite->row_context = AllocSetContextCreate(CurrentMemoryContext,
 												 "toaster rewrite row",
 												 ALLOCSET_DEFAULT_SIZES);
-	tid_list_init(&rewrite->dropped);
+	chunk_list_init(&rewrite->dropped);
 	rewrite->has_trees = OidIsValid(old_rel->rd_rel->reltoastrelid) &&
 		OidIsValid(new_rel->rd_rel->reltoastrelid);
 	if (rewrite->has_trees)

@@ -162,12 +162,12 @@ toaster_walk(ChunkStore *store, const TreePointer *pointer,
 static void
 list_visitor(const NodeVisit *visit, void *arg)
 {
-	tid_list_add((TidList *) arg, &visit->tid);
+	chunk_list_add((ChunkList *) arg, &visit->tid, visit->chunk_id);
 }
 
 /* Add all chunks of the tree to the list. */
 bool
-toaster_list(ChunkStore *store, const TreePointer *pointer, TidList *chunks)
+toaster_list(ChunkStore *store, const TreePointer *pointer, ChunkList *chunks)
 {
 	return toaster_walk(store, pointer, list_visitor, chunks);
 }

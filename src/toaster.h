@@ -37,13 +37,14 @@ typedef struct TreeWrite
 	ChunkStore *store;			/* where nodes go */
 	Oid			toastrelid;		/* what pointers name */
 	int			codec;
-	TidList    *dropped;		/* chunks to delete once the row is written */
+	ChunkList  *dropped;		/* chunks to delete once the row is written */
 } TreeWrite;
 
 /* One node, as seen by a walk. */
 typedef struct NodeVisit
 {
 	ItemPointerData tid;
+	uint32		chunk_id;
 	const char *kind;
 	int			level;			/* 0 for data */
 	int			entries;		/* pieces of a branch, 0 for data */
@@ -104,6 +105,6 @@ extern bool toaster_copy(ChunkStore *source, const TreePointer *pointer,
 extern bool toaster_walk(ChunkStore *store, const TreePointer *pointer,
 						 NodeVisitor visitor, void *arg);
 extern bool toaster_list(ChunkStore *store, const TreePointer *pointer,
-						 TidList *chunks);
+						 ChunkList *chunks);
 
 #endif							/* PG_TOASTER_TOASTER_H */
