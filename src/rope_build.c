@@ -608,8 +608,10 @@ drop_unused(RopeBuilder *builder)
 	{
 		ItemPointer tid = &candidates->places[i].tid;
 
-		if ((i == 0 || !ItemPointerEquals(tid, &candidates->places[i - 1].tid)) &&
-			!chunk_list_contains(kept, tid))
+		if (i > 0 &&
+			ItemPointerEquals(tid, &candidates->places[i - 1].tid))
+			continue;
+		if (!chunk_list_contains(kept, tid))
 			chunk_list_add(dropped, tid, builder->lineage);
 	}
 }

@@ -120,15 +120,12 @@ pg_toaster_stats(PG_FUNCTION_ARGS)
 	for (int i = 0; i < STATS_COUNT; i++)
 	{
 		Datum		values[3];
-		bool		nulls[3] = {false, false, false};
+		bool		nulls[3] = {false, false, stats_shared == NULL};
 
 		values[0] = CStringGetTextDatum(stats_names[i]);
-		values[1] = Int64GetDatum((int64) stats_session[i]);
-		if (stats_shared == NULL)
-			nulls[2] = true;
-		else
-			values[2] = Int64GetDatum((int64)
-									  pg_atomic_read_u64(&stats_shared->counters[i]));
+		values[1] = UInt64GetDatum(stats_session[i]);
+		values[2] = stats_shared == NULL ? (Datum) 0 :
+			UInt64GetDatum(pg_atomic_read_u64(&stats_shared->counters[i]));
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 	return (Datum) 0;

@@ -68,6 +68,14 @@ typedef struct TableRewrite
 	double		tups_recently_dead;
 } TableRewrite;
 
+/* Another transaction at work cannot be, given the caller's locks. */
+static void
+warn_in_progress(TableRewrite *rewrite, const char *what)
+{
+	elog(WARNING, "concurrent %s in progress within table \"%s\"", what,
+		 RelationGetRelationName(rewrite->old_rel));
+}
+
 /* Classify the row version in the locked buffer. */
 static RowFate
 row_fate(TableRewrite *rewrite, HeapTuple tuple, Buffer buffer)
@@ -83,14 +91,12 @@ row_fate(TableRewrite *rewrite, HeapTuple tuple, Buffer buffer)
 		case HEAPTUPLE_INSERT_IN_PROGRESS:
 			xid = HeapTupleHeaderGetXmin(tuple->t_data);
 			if (!TransactionIdIsCurrentTransactionId(xid))
-				elog(WARNING, "concurrent insert in progress within table \"%s\"",
-					 RelationGetRelationName(rewrite->old_rel));
+				warn_in_progress(rewrite, "insert");
 			return ROW_LIVE;
 		case HEAPTUPLE_DELETE_IN_PROGRESS:
 			xid = HeapTupleHeaderGetUpdateXid(tuple->t_data);
 			if (!TransactionIdIsCurrentTransactionId(xid))
-				elog(WARNING, "concurrent delete in progress within table \"%s\"",
-					 RelationGetRelationName(rewrite->old_rel));
+				warn_in_progress(rewrite, "delete");
 			return ROW_RECENTLY_DEAD;
 		case HEAPTUPLE_LIVE:
 			return ROW_LIVE;
