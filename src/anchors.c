@@ -26,7 +26,6 @@
 #define ANCHOR_WINDOW	32		/* bytes that decide, bits of the hash */
 #define MAX_ANCHORS		32768	/* expected; the table has twice as many */
 #define MAX_PROBES		16		/* equal or colliding anchors kept */
-#define MIN_MATCH		48		/* shorter runs are not worth a window */
 
 /* A jump ahead of n bytes must be paid for by a match of n / 64. */
 #define MAX_JUMP_RATIO	64
@@ -152,6 +151,30 @@ common_prefix(const char *a, const char *b, uint32 size)
 	return n;
 }
 
+/* How many of size bytes are equal from the back. */
+uint32
+common_suffix(const char *a, const char *b, uint32 size)
+{
+	uint32		n = 0;
+
+	a += size;
+	b += size;
+	while (n + sizeof(uint64) <= size)
+	{
+		uint64		x;
+		uint64		y;
+
+		memcpy(&x, a - n - sizeof(x), sizeof(x));
+		memcpy(&y, b - n - sizeof(y), sizeof(y));
+		if (x != y)
+			break;
+		n += sizeof(uint64);
+	}
+	while (n < size && a[-1 - (int64) n] == b[-1 - (int64) n])
+		n++;
+	return n;
+}
+
 /* The nearest place of the anchor that is not before new_start. */
 static uint32
 nearest_place(const Anchors *anchors, uint32 hash, uint32 new_start)
@@ -195,8 +218,8 @@ extend(const Anchors *anchors, const char *old, uint32 old_size,
 }
 
 /*
- * Find the next run of old, from old_start on, that occurs in the new value,
- * at new_start or later.  Returns false when there is none.
+ * Find the next run of old's old_size bytes, from old_start on, that occurs
+ * in the new value, at new_start or later.  Returns false when there is none.
  */
 bool
 anchors_match(const Anchors *anchors, const char *old, uint32 old_size,

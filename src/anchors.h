@@ -29,5 +29,9 @@ extern bool anchors_match(const Anchors *anchors, const char *old,
 						  uint32 old_size, uint32 old_start,
 						  uint32 new_start, AnchorMatch *match);
 extern uint32 common_prefix(const char *a, const char *b, uint32 size);
+extern uint32 common_suffix(const char *a, const char *b, uint32 size);
+
+/* Shorter runs are not worth a window. */
+#define MIN_MATCH		48
 
 #endif							/* PG_TOASTER_ANCHORS_H */

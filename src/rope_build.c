@@ -284,10 +284,28 @@ level_insert(RopeBuilder *builder, int level, int at)
 	return &l->pieces[at];
 }
 
-/* Append a piece to a level, writing a node when it overflows. */
+/*
+ * If an earlier piece shows the same frame as the one at index at, join all
+ * that follow it.
+ */
 static void
-level_add(RopeBuilder *builder, int level, const Piece *piece, bool joined,
-		  bool old)
+mark_joined(BuildPiece *pieces, int at)
+{
+	for (int i = at - 1; i >= 0; i--)
+	{
+		if (piece_same_frame(&pieces[i].piece, &pieces[at].piece))
+		{
+			while (++i <= at)
+				pieces[i].joined = true;
+			return;
+		}
+	}
+}
+
+/* Append a piece to a level. */
+static void
+level_append(RopeBuilder *builder, int level, const Piece *piece, bool joined,
+			 bool old)
 {
 	BuildLevel *l = &builder->levels[level];
 	BuildPiece *build = level_insert(builder, level, l->count);
@@ -296,8 +314,30 @@ level_add(RopeBuilder *builder, int level, const Piece *piece, bool joined,
 	build->joined = joined && l->count > 1;
 	build->old = old;
 	l->bytes += piece_node_size(&piece->head);
+	if (level == 1)
+		mark_joined(l->pieces, l->count - 1);
+}
+
+/*
+ * Write nodes while a level has more than two can hold.  All windows on the
+ * frame of the last piece must be there, unless the next ones come through
+ * rope_builder_window(), which refuses what comes too late.
+ */
+static void
+level_spill(RopeBuilder *builder, int level)
+{
+	BuildLevel *l = &builder->levels[level];
+
 	while (l->bytes > 2 * builder->limits.capacity)
 		emit(builder, level, node_end(builder, l, builder->limits.capacity));
+}
+
+static void
+level_add(RopeBuilder *builder, int level, const Piece *piece, bool joined,
+		  bool old)
+{
+	level_append(builder, level, piece, joined, old);
+	level_spill(builder, level);
 }
 
 /*
@@ -326,21 +366,6 @@ rope_builder_break(RopeBuilder *builder, const Chunk *chunk)
 
 			ref_tid(&piece.refs[i], &tid);
 			chunk_list_add(&builder->candidates, &tid, builder->lineage);
-		}
-	}
-}
-
-/* Is the piece at index at of the pieces joined with an earlier one? */
-static void
-mark_joined(BuildPiece *pieces, int at)
-{
-	for (int i = at - 1; i >= 0; i--)
-	{
-		if (piece_same_frame(&pieces[i].piece, &pieces[at].piece))
-		{
-			while (++i <= at)
-				pieces[i].joined = true;
-			return;
 		}
 	}
 }
@@ -400,12 +425,11 @@ append_broken(RopeBuilder *builder, int level, const Piece *piece)
 								 builder->position);
 		else
 		{
-			level_add(builder, 1, &next, false, true);
-			mark_joined(builder->levels[1].pieces,
-						builder->levels[1].count - 1);
+			level_append(builder, 1, &next, false, true);
 			builder->position += next.head.size;
 		}
 	}
+	level_spill(builder, 1);
 	chunk_store_release(&chunk);
 }
 
@@ -521,13 +545,20 @@ rope_builder_window(RopeBuilder *builder, const Piece *piece, uint32 offset)
 	return true;
 }
 
-/* Add a piece whose frame is already stored where the rope is written. */
+/*
+ * Add pieces whose frames are already stored where the rope is written: a
+ * new one, or all those of a node that is copied, whose windows on the same
+ * frame stand together.
+ */
 void
-rope_builder_stored(RopeBuilder *builder, const Piece *piece)
+rope_builder_stored(RopeBuilder *builder, const Piece *pieces, int count)
 {
-	level_add(builder, 1, piece, builder->joining, false);
-	mark_joined(builder->levels[1].pieces, builder->levels[1].count - 1);
-	builder->position += piece->head.size;
+	for (int i = 0; i < count; i++)
+	{
+		level_append(builder, 1, &pieces[i], builder->joining, false);
+		builder->position += pieces[i].head.size;
+	}
+	level_spill(builder, 1);
 }
 
 /* Is there nothing in the levels above? */

@@ -72,29 +72,28 @@ static bool
 copy_leaf(Copy *copy, const void *node)
 {
 	int			count = ((const RopeHeader *) node)->count;
-	Piece	   *done = palloc(count * sizeof(Piece));
+	Piece	   *pieces = palloc(count * sizeof(Piece));
 	Ref		  **targets = palloc0(count * sizeof(Ref *));
 	PieceCursor cursor;
 
 	node_pieces_begin(&cursor, node);
-	for (int i = 0; node_pieces_next(&cursor, &done[i]); i++)
+	for (int i = 0; node_pieces_next(&cursor, &pieces[i]); i++)
 	{
-		Piece		piece = done[i];
-
 		for (int j = 0; j < i && targets[i] == NULL; j++)
 		{
-			if (piece_same_frame(&done[j], &done[i]))
+			if (piece_same_frame(&pieces[j], &pieces[i]))
 				targets[i] = targets[j];
 		}
 		if (targets[i] == NULL)
 		{
-			targets[i] = palloc((piece.head.refs + 1) * sizeof(Ref));
-			if (!copy_frame(copy, &piece, targets[i]))
+			targets[i] = palloc((pieces[i].head.refs + 1) * sizeof(Ref));
+			if (!copy_frame(copy, &pieces[i], targets[i]))
 				return false;
 		}
-		piece.refs = targets[i];
-		rope_builder_stored(&copy->builder, &piece);
 	}
+	for (int i = 0; i < count; i++)
+		pieces[i].refs = targets[i];
+	rope_builder_stored(&copy->builder, pieces, count);
 	return true;
 }
 

@@ -5,6 +5,7 @@
  *
  * The old rope is read from front to back, one frame at a time, and its
  * bytes are looked for in the new value: first where the last match ended,
+ * then where the end of the frame should be if there is one change only,
  * then, by anchors, farther on.  What is found stays, as a subtree if a
  * whole node is found in one piece, else as windows on frames; what lies
  * between becomes fresh bytes.  Order is kept: a block that moved to the
@@ -49,6 +50,8 @@ typedef struct Diff
 	ChunkStore *store;
 	Anchors    *anchors;		/* NULL until the first difference */
 	uint32		position;		/* in the new value, behind the last match */
+	uint32		old_offset;		/* in the old value, of the piece at hand */
+	int64		growth;			/* new size minus old size */
 } Diff;
 
 /* Part of an old piece, found in the new value. */
@@ -92,6 +95,75 @@ break_node(Diff *diff, DiffNode *node)
 }
 
 /*
+ * The end of a piece is where most changes leave it: as far from the front
+ * of the new value as before, given what was found so far, or as far from
+ * its end.  Find the longer run of old that ends in one of these places; its
+ * first bytes, up to at, are not to be used.  Sets tail->size to 0 if there
+ * is none.
+ */
+static void
+find_tail(Diff *diff, const char *old, uint32 size, uint32 at,
+		  uint32 position, Window *tail)
+{
+	const FlatValue *flat = &diff->builder.flat;
+	uint32		left = size - at;
+	int64		ends[2] = {
+		(int64) position + left,
+		(int64) diff->old_offset + size + diff->growth
+	};
+
+	tail->size = 0;
+	for (int i = 0; i < 2; i++)
+	{
+		uint32		room;
+		uint32		match;
+
+		if (ends[i] <= position || ends[i] > flat->size)
+			continue;
+		room = Min(left, ends[i] - position);
+		match = common_suffix(old + size - room, flat->data + ends[i] - room,
+							  room);
+		if (match >= MIN_MATCH && match > tail->size)
+		{
+			tail->size = match;
+			tail->skip = size - match;
+			tail->offset = ends[i] - match;
+		}
+	}
+}
+
+/*
+ * Find runs of old between at and end in the new value, between position and
+ * new_end, by anchors.  Returns how many windows were set.
+ */
+static int
+find_middle(Diff *diff, const char *old, uint32 at, uint32 end,
+			uint32 position, uint32 new_end, Window *windows, int most)
+{
+	AnchorMatch match;
+	int			count = 0;
+
+	if (diff->anchors == NULL)
+		diff->anchors =
+			anchors_build(&diff->builder.flat, diff->position,
+						  pg_nextpower2_32(diff->builder.limits.inline_size /
+										   4));
+	while (count < most && at < end && position < new_end &&
+		   anchors_match(diff->anchors, old, end, at, position, &match) &&
+		   match.new_offset < new_end)
+	{
+		match.size = Min(match.size, new_end - match.new_offset);
+		windows[count].skip = match.old_offset;
+		windows[count].size = match.size;
+		windows[count].offset = match.new_offset;
+		count++;
+		at = match.old_offset + match.size;
+		position = match.new_offset + match.size;
+	}
+	return count;
+}
+
+/*
  * Find windows of old, the bytes of a piece, in the new value.  Returns
  * their number.
  */
@@ -99,38 +171,35 @@ static int
 find_windows(Diff *diff, const char *old, uint32 size, Window *windows)
 {
 	const FlatValue *flat = &diff->builder.flat;
-	uint32		at = 0;
+	uint32		least = diff->builder.limits.inline_size / 8;
 	uint32		position = diff->position;
+	uint32		at;
+	uint32		end;
 	int			count = 0;
-	AnchorMatch match;
+	Window		tail;
 
-	match.size = common_prefix(old, flat->data + position,
-							   Min(size, flat->size - position));
-	match.old_offset = 0;
-	match.new_offset = position;
-	if (match.size < size && diff->anchors == NULL)
-		diff->anchors =
-			anchors_build(flat, position,
-						  pg_nextpower2_32(diff->builder.limits.inline_size /
-										   4));
-	/* a few equal bytes at the front are not worth a window */
-	if (match.size < size && match.size < diff->builder.limits.inline_size / 8)
-		match.size = 0;
-	while (count < MAX_WINDOWS)
+	at = common_prefix(old, flat->data + position,
+					   Min(size, flat->size - position));
+	if (at < size && at < least)
+		at = 0;					/* not worth a window */
+	if (at > 0)
 	{
-		if (match.size > 0)
-		{
-			windows[count].skip = match.old_offset;
-			windows[count].size = match.size;
-			windows[count].offset = match.new_offset;
-			count++;
-			at = match.old_offset + match.size;
-			position = match.new_offset + match.size;
-		}
-		if (at == size || position == flat->size ||
-			!anchors_match(diff->anchors, old, size, at, position, &match))
-			break;
+		windows[count].skip = 0;
+		windows[count].size = at;
+		windows[count++].offset = position;
+		position += at;
 	}
+	if (at == size || position == flat->size)
+		return count;
+
+	find_tail(diff, old, size, at, position, &tail);
+	end = size - tail.size;
+	if (tail.size == 0 || end - at > diff->builder.limits.node_payload)
+		count += find_middle(diff, old, at, end, position,
+							 tail.size > 0 ? tail.offset : flat->size,
+							 windows + count, MAX_WINDOWS - 1 - count);
+	if (tail.size > 0)
+		windows[count++] = tail;
 	return count;
 }
 
@@ -245,6 +314,7 @@ diff_node(Diff *diff, DiffNode *node)
 		if (level == 1)
 		{
 			diff_piece(diff, node, &piece);
+			diff->old_offset += piece.head.size;
 			continue;
 		}
 		if (!chunk_store_get_child(diff->store, diff->builder.lineage,
@@ -285,6 +355,7 @@ rope_update(TreeWrite *write, const TreePointer *old, const FlatValue *flat,
 	rope_builder_init(&diff->builder, write, trailer->lineage,
 					  trailer->version + 1, flat);
 	rope_reader_init(&diff->reader, diff->store, trailer->lineage);
+	diff->growth = (int64) flat->size - old->size;
 	diff_node(diff, &node);
 	break_node(diff, &node);
 	chunk_store_release(&root);

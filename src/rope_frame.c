@@ -3,15 +3,13 @@
  * rope_frame.c
  *	  Cutting fresh bytes into frames and storing them.
  *
- * Random access wants small frames, compression wants large ones.  A frame
- * covers about 64 nodes' worth of bytes (128 kB): its ratio is within two
- * percent of that of the whole value, and the part that a slice needs
- * decompresses in tens of microseconds.
+ * Random access wants small frames, compression wants large ones: see
+ * FRAME_NODES in settings.c for the size that was chosen.
  *
  * Where a value goes on after the frame, the frame is cut so that its
- * stored form fills pages: a full DATA node has a page alone.  What is left
- * over at the end of a value goes to nodes that share pages, the last bytes
- * into the branch itself where there is room.
+ * stored form fills pages: a full DATA node has a page alone, four smaller
+ * ones share a page.  What is left over at the end of a value goes to
+ * smaller nodes, the last bytes into the branch itself where there is room.
  *
  *-------------------------------------------------------------------------
  */
@@ -67,6 +65,26 @@ use_packed(RopeBuilder *builder, Size size, Frame *frame)
 	return true;
 }
 
+/*
+ * How many bytes the stored form of a frame that the value goes on after
+ * should take, judging by the ratio of the one before it.
+ */
+static Size
+target_size(RopeBuilder *builder)
+{
+	RopeLimits *limits = &builder->limits;
+	Size		expected = limits->frame_size / builder->ratio;
+	Size		longest = longest_frame(builder) / builder->ratio;
+
+	if (longest >= limits->full_payload)
+		return Max(1, Min(expected / limits->full_payload,
+						  limits->max_refs)) * limits->full_payload;
+	if (longest >= limits->node_payload)
+		return Min(longest / limits->node_payload,
+				   limits->max_refs) * limits->node_payload;
+	return limits->node_payload;
+}
+
 /* Compress a frame from the front of data; false if it does not pay. */
 static bool
 cut_compressed(RopeBuilder *builder, const char *data, Size size,
@@ -89,13 +107,7 @@ cut_compressed(RopeBuilder *builder, const char *data, Size size,
 		builder->packed_capacity = capacity;
 	}
 	if (size > limits->frame_size)
-	{
-		Size		nodes = limits->frame_size / builder->ratio /
-			limits->full_payload;
-
-		nodes = Max(1, Min(nodes, limits->max_refs));
-		capacity = nodes * limits->full_payload;
-	}
+		capacity = target_size(builder);
 	frame->stored_size = codec_compress(codec, data, &taken, builder->packed,
 										capacity);
 	if (frame->stored_size == 0)
@@ -216,7 +228,7 @@ append_frame(RopeBuilder *builder, const Frame *frame, bool last)
 	piece.head.frame_size = frame->size;
 	piece.refs = refs;
 	piece.bytes = frame->stored + at;
-	rope_builder_stored(builder, &piece);
+	rope_builder_stored(builder, &piece, 1);
 }
 
 /*
