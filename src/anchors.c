@@ -122,13 +122,6 @@ anchors_build(const FlatValue *flat, uint32 start, uint32 spacing)
 	return anchors;
 }
 
-void
-anchors_free(Anchors *anchors)
-{
-	pfree(anchors->table);
-	pfree(anchors);
-}
-
 /* How many of size bytes are equal from the front. */
 uint32
 common_prefix(const char *a, const char *b, uint32 size)

@@ -24,7 +24,6 @@ typedef struct AnchorMatch
 
 extern Anchors *anchors_build(const FlatValue *flat, uint32 start,
 							  uint32 spacing);
-extern void anchors_free(Anchors *anchors);
 extern bool anchors_match(const Anchors *anchors, const char *old,
 						  uint32 old_size, uint32 old_start,
 						  uint32 new_start, AnchorMatch *match);

@@ -203,7 +203,9 @@ chunk_store_raise(ChunkStore *store)
 					ItemPointerGetBlockNumberNoCheck(tid),
 					ItemPointerGetOffsetNumberNoCheck(tid),
 					store->value, RelationGetRelationName(store->rel)),
-			 errdetail_internal("%s.", store->problem)));
+			 errdetail_internal("%s.", store->problem),
+			 errhint("Use toaster.verify() to find all damage.  A damaged "
+					 "value can be set to NULL, its row deleted.")));
 }
 
 /*

@@ -84,7 +84,7 @@ extern bool chunk_store_replace(ChunkStore *store, ItemPointer old_tid,
 								ItemPointer tid);
 extern uint32 chunk_store_put_indexed(ChunkStore *store, bytea *node);
 extern void chunk_store_drop(ChunkStore *store, const ChunkList *chunks);
-extern void chunk_store_drop_new(ChunkStore *store, const ChunkList *chunks);
+extern void chunk_store_drop_new(ChunkStore *store, ItemPointer tid);
 extern void chunk_store_kill(ChunkStore *store, ItemPointer tid);
 
 extern void ref_tid(const Ref *ref, ItemPointer tid);

@@ -33,6 +33,11 @@
 #include "settings.h"
 #include "stats.h"
 
+/* Size of the tuple of a chunk whose chunk_data has that size. */
+#define CHUNK_TUPLE_SIZE(data_size) \
+	(MAXALIGN(SizeofHeapTupleHeader) + sizeof(Oid) + sizeof(int32) + \
+	 (data_size))
+
 /* A number for a new lineage: any that is not an indexed address. */
 uint32
 chunk_store_new_lineage(void)
@@ -160,14 +165,12 @@ bool
 chunk_store_replace(ChunkStore *store, ItemPointer old_tid, uint32 lineage,
 					bytea *node, bool root, ItemPointer tid)
 {
-	HeapTuple	tuple = chunk_form(store, lineage, node);
+	HeapTuple	tuple;
 	TM_Result	result;
 
-	if (!page_has_room(store, old_tid, tuple->t_len, root))
-	{
-		heap_freetuple(tuple);
+	if (!page_has_room(store, old_tid, CHUNK_TUPLE_SIZE(VARSIZE(node)), root))
 		return false;
-	}
+	tuple = chunk_form(store, lineage, node);
 	result = heap_seam_update_node(store->rel, old_tid, tuple,
 								   GetCurrentCommandId(true));
 	if (result != TM_Ok)
@@ -237,16 +240,16 @@ chunk_store_put_indexed(ChunkStore *store, bytea *node)
 }
 
 static void
-drop_chunk(ChunkStore *store, ChunkPlace *place, CommandId cid)
+drop_chunk(ChunkStore *store, ItemPointer tid, CommandId cid)
 {
 	TM_FailureData tmfd;
 	TM_Result	result;
 
 	CHECK_FOR_INTERRUPTS();
-	result = heap_delete(store->rel, &place->tid, cid, InvalidSnapshot, true,
-						 &tmfd, false);
+	result = heap_delete(store->rel, tid, cid, InvalidSnapshot, true, &tmfd,
+						 false);
 	if (result != TM_Ok)
-		raise_changed(store, &place->tid);
+		raise_changed(store, tid);
 	stats_add(STATS_NODES_DELETED, 1);
 }
 
@@ -282,7 +285,7 @@ chunk_store_drop(ChunkStore *store, const ChunkList *chunks)
 	for (int i = 0; i < chunks->count; i++)
 	{
 		if (place_is_sound(store, &chunks->places[i]))
-			drop_chunk(store, &chunks->places[i], cid);
+			drop_chunk(store, &chunks->places[i].tid, cid);
 		else
 			sound = false;
 		FAILPOINT("node_deleted");
@@ -292,15 +295,15 @@ chunk_store_drop(ChunkStore *store, const ChunkList *chunks)
 }
 
 /*
- * Delete chunks that this very command has inserted, for a row version that
- * is dead but still seen by old snapshots.  heap lets only later commands
- * delete them; chunks are read without regard to commands.
+ * Delete a chunk that this very command has inserted, but does not need after
+ * all, or only for a row version that is dead and seen by old snapshots.
+ * heap lets only later commands delete it; chunks are read without regard to
+ * commands.
  */
 void
-chunk_store_drop_new(ChunkStore *store, const ChunkList *chunks)
+chunk_store_drop_new(ChunkStore *store, ItemPointer tid)
 {
-	for (int i = 0; i < chunks->count; i++)
-		drop_chunk(store, &chunks->places[i], GetCurrentCommandId(true) + 1);
+	drop_chunk(store, tid, GetCurrentCommandId(true) + 1);
 }
 
 /*

@@ -20,8 +20,9 @@
  *	   TOAST (and in assertions of GlobalVisTestFor() that allow it).
  *	3. A rebuild of the entry in the middle would restore the kind.  It takes
  *	   a lock on a relation to process invalidations; heap takes such locks
- *	   only for the bitmaps of indexed columns and, under REPLICA IDENTITY
- *	   FULL, for the TOAST relation.  Both are done here, before.
+ *	   only for the bitmaps of indexed columns and, where it logs the old
+ *	   values of a replica identity, for the TOAST relation.  Both are done
+ *	   here, before.
  *	4. Afterwards it is checked that the mask is still there; if not, the
  *	   statement fails.
  *
@@ -47,7 +48,8 @@ static void
 seam_prepare(Relation rel)
 {
 	bms_free(RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_KEY));
-	if (rel->rd_rel->relreplident == REPLICA_IDENTITY_FULL)
+	if (RelationIsLogicallyLogged(rel) &&
+		OidIsValid(rel->rd_rel->reltoastrelid))
 		LockRelationOid(rel->rd_rel->reltoastrelid, AccessShareLock);
 }
 

@@ -12,7 +12,9 @@
  *	   node that names them.
  *	2. A chunk is named by exactly one node.  Windows on the same frame are
  *	   therefore joined: they are never split between nodes, and a window
- *	   whose frame stands in a node already written is refused.
+ *	   whose frame stands in a node already written is refused.  The pieces
+ *	   of an old node that is broken up or copied are all added before
+ *	   anything is written.
  *	3. A node that stays as it is (a subtree added whole) is not rewritten,
  *	   unless the nodes before it on its level would be less than a third
  *	   full; then it is broken up and merged with them.
@@ -204,8 +206,9 @@ emit(RopeBuilder *builder, int level, int count)
 
 /*
  * How many of the level's first pieces to write as a node: about target
- * bytes of them, and what is joined stays together.  Pieces of an old tree
- * may have been laid out for larger nodes than we write now.
+ * bytes of them, and what is joined stays together.  What comes from a node
+ * of an old tree may have been laid out for larger nodes than we write now;
+ * together it is never more than NODE_SIZE_MAX.
  */
 static int
 node_end(RopeBuilder *builder, BuildLevel *l, Size target)
@@ -605,7 +608,8 @@ write_root(RopeBuilder *builder, int level)
 		store_image(builder, true, &tid);
 		if (!address_from_tid(&tid, &address))
 		{
-			chunk_store_kill(store, &tid);
+			/* not killed, for it may be frozen by COPY .. FREEZE */
+			chunk_store_drop_new(store, &tid);
 			address = chunk_store_put_indexed(store, builder->image);
 		}
 	}
@@ -614,7 +618,7 @@ write_root(RopeBuilder *builder, int level)
 
 /*
  * Hand over to the caller what the new tree does not use of the old one, and
- * kill chunks written on the way that no node names in the end.
+ * delete chunks written on the way that no node names in the end.
  */
 static void
 drop_unused(RopeBuilder *builder)
@@ -629,7 +633,7 @@ drop_unused(RopeBuilder *builder)
 		ItemPointer tid = &builder->own.places[i].tid;
 
 		if (!chunk_list_contains(kept, tid))
-			chunk_store_kill(builder->write->store, tid);
+			chunk_store_drop_new(builder->write->store, tid);
 	}
 	for (int i = 0; i < builder->freed.count; i++)
 		chunk_list_add(dropped, &builder->freed.places[i].tid,

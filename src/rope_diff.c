@@ -150,7 +150,7 @@ find_middle(Diff *diff, const char *old, uint32 at, uint32 end,
 										   4));
 	while (count < most && at < end && position < new_end &&
 		   anchors_match(diff->anchors, old, end, at, position, &match) &&
-		   match.new_offset < new_end)
+		   match.new_offset + MIN_MATCH <= new_end)
 	{
 		match.size = Min(match.size, new_end - match.new_offset);
 		windows[count].skip = match.old_offset;

@@ -453,8 +453,8 @@ row_plan_changes(const RowPlan *plan, Bitmapset *columns)
 }
 
 /* The method for frames of a column. */
-static int
-column_codec(Form_pg_attribute attr)
+int
+row_column_codec(Form_pg_attribute attr)
 {
 	if (attr->attstorage == TYPSTORAGE_EXTERNAL)
 		return CODEC_NONE;
@@ -489,7 +489,7 @@ store_column(RowPlan *plan, int i, TreeWrite *write)
 	}
 	logical_check_write(plan->rel, plan->options);
 	column_flat(column, &flat);
-	write->codec = column_codec(attr);
+	write->codec = row_column_codec(attr);
 	if (column->old != NULL)
 		toaster_update(write, &old, &flat, &result);
 	else

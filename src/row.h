@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "access/htup.h"
+#include "catalog/pg_attribute.h"
 #include "utils/relcache.h"
 
 #include "chunk_list.h"
@@ -25,6 +26,7 @@ extern HeapTuple row_plan_store(RowPlan *plan, int options);
 extern void row_plan_finish(RowPlan *plan);
 extern void row_plan_cancel(RowPlan *plan);
 
+extern int	row_column_codec(Form_pg_attribute attr);
 extern void row_list_chunks(Relation rel, HeapTuple tuple, ChunkList *chunks,
 							bool indexed_roots);
 extern void row_drop_chunks(Relation rel, const ChunkList *chunks);

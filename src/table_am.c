@@ -304,8 +304,13 @@ update_planned(Relation rel, ItemPointer otid, HeapTuple tuple,
 
 	/* heap_update() will refuse: let it say why, before nodes are written */
 	if (crosscheck != InvalidSnapshot && !row_visible(rel, otid, crosscheck))
-		return heap_seam_update(rel, otid, tuple, cid, crosscheck, wait,
-								tmfd, lockmode, update_indexes);
+	{
+		result = heap_seam_update(rel, otid, tuple, cid, crosscheck, wait,
+								  tmfd, lockmode, update_indexes);
+		if (result == TM_Ok)
+			elog(ERROR, "row was updated in spite of the crosscheck snapshot");
+		return result;
+	}
 
 	plan = row_plan(rel, tuple, old);
 	writes = row_plan_writes(plan);

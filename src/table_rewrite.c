@@ -19,8 +19,10 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "access/genam.h"
 #include "access/heapam.h"
+#include "access/heaptoast.h"
 #include "access/htup_details.h"
 #include "access/rewriteheap.h"
 #include "access/tableam.h"
@@ -38,8 +40,12 @@
 #include "compat.h"
 #include "heap_seam.h"
 #include "pointer.h"
+#include "row.h"
 #include "table_rewrite.h"
 #include "toaster.h"
+
+/* Defaults of added columns that are shorter stay in the row. */
+#define SHORT_DEFAULT	(TOAST_TUPLE_TARGET / 4)
 
 /* What VACUUM's rules say about a row version. */
 typedef enum RowFate
@@ -59,6 +65,7 @@ typedef struct TableRewrite
 	bool		has_trees;		/* is there a TOAST relation on both sides? */
 	ChunkStore	source;
 	ChunkStore	target;
+	TreeWrite	write;			/* into target */
 	ChunkList	dropped;		/* stays empty: nothing old is replaced */
 	MemoryContext row_context;	/* reset for every row */
 	Datum	   *values;
@@ -113,14 +120,7 @@ static bool
 copy_trees(TableRewrite *rewrite)
 {
 	TupleDesc	desc = RelationGetDescr(rewrite->new_rel);
-	Relation	new_rel = rewrite->new_rel;
-	TreeWrite	write;
 
-	write.store = &rewrite->target;
-	write.toastrelid = OidIsValid(new_rel->rd_toastoid) ?
-		new_rel->rd_toastoid : new_rel->rd_rel->reltoastrelid;
-	write.codec = 0;			/* frames are copied as they are */
-	write.dropped = &rewrite->dropped;
 	for (int i = 0; i < desc->natts; i++)
 	{
 		struct varlena *value;
@@ -133,11 +133,46 @@ copy_trees(TableRewrite *rewrite)
 		if (!VARATT_IS_EXTERNAL_ONDISK(value))
 			continue;
 		pointer_read(value, &pointer);
-		if (!toaster_copy(&rewrite->source, &pointer, &write, &copy))
+		if (!toaster_copy(&rewrite->source, &pointer, &rewrite->write,
+						  &copy))
 			return false;
 		rewrite->values[i] = PointerGetDatum(pointer_make(&copy));
 	}
 	return true;
+}
+
+/*
+ * A row from before ALTER TABLE ADD COLUMN .. DEFAULT is written with the
+ * default, which may be too long for a row: make that a tree.  natts is the
+ * number of attributes that the row had.
+ */
+static void
+store_missing(TableRewrite *rewrite, int natts)
+{
+	TupleDesc	desc = RelationGetDescr(rewrite->new_rel);
+
+	if (heap_compute_data_size(desc, rewrite->values, rewrite->isnull) <=
+		TOAST_TUPLE_TARGET)
+		return;
+	for (int i = natts; i < desc->natts; i++)
+	{
+		Form_pg_attribute attr = TupleDescAttr(desc, i);
+		struct varlena *value;
+		FlatValue	flat = {0};
+		TreePointer pointer;
+
+		if (rewrite->isnull[i] || attr->attlen != -1 ||
+			attr->attstorage == TYPSTORAGE_PLAIN ||
+			toast_raw_datum_size(rewrite->values[i]) < SHORT_DEFAULT)
+			continue;
+		value = PG_DETOAST_DATUM_PACKED(rewrite->values[i]);
+		flat.data = VARDATA_ANY(value);
+		flat.size = VARSIZE_ANY_EXHDR(value);
+		rewrite->write.codec = row_column_codec(attr);
+		toaster_for_type(attr->atttypid)->save(&rewrite->write, &flat,
+											   &pointer);
+		rewrite->values[i] = PointerGetDatum(pointer_make(&pointer));
+	}
 }
 
 /*
@@ -170,14 +205,36 @@ count_dead(TableRewrite *rewrite, HeapTuple tuple)
 	}
 }
 
+/*
+ * Write the trees of a row and put pointers to them into rewrite->values.
+ * Returns false when the version turned out to be dead.
+ */
+static bool
+rewrite_trees(TableRewrite *rewrite, HeapTuple tuple)
+{
+	int			natts = HeapTupleHeaderGetNatts(tuple->t_data);
+	bool		dead = row_is_dead(rewrite, tuple);
+	bool		complete;
+	ChunkList	written;
+
+	chunk_list_init(&written);
+	rewrite->target.written = dead ? &written : NULL;
+	complete = !HeapTupleHasExternal(tuple) || copy_trees(rewrite);
+	if (!complete && !dead)
+		chunk_store_raise(&rewrite->source);
+	if (complete && natts < RelationGetNumberOfAttributes(rewrite->new_rel))
+		store_missing(rewrite, natts);
+	for (int i = 0; i < written.count; i++)
+		chunk_store_drop_new(&rewrite->target, &written.places[i].tid);
+	return complete;
+}
+
 /* Copy a row with its trees into the new table. */
 static void
 rewrite_row(TableRewrite *rewrite, HeapTuple tuple)
 {
 	MemoryContext caller = MemoryContextSwitchTo(rewrite->row_context);
 	TupleDesc	desc = RelationGetDescr(rewrite->new_rel);
-	HeapTuple	copy;
-	ChunkList	written;
 
 	heap_deform_tuple(tuple, RelationGetDescr(rewrite->old_rel),
 					  rewrite->values, rewrite->isnull);
@@ -186,31 +243,21 @@ rewrite_row(TableRewrite *rewrite, HeapTuple tuple)
 		if (TupleDescAttr(desc, i)->attisdropped)
 			rewrite->isnull[i] = true;
 	}
-	if (rewrite->has_trees && HeapTupleHasExternal(tuple))
+	if (!rewrite->has_trees || rewrite_trees(rewrite, tuple))
 	{
-		bool		dead = row_is_dead(rewrite, tuple);
-		bool		complete;
+		HeapTuple	copy = heap_form_tuple(desc, rewrite->values,
+										   rewrite->isnull);
 
-		chunk_list_init(&written);
-		rewrite->target.written = dead ? &written : NULL;
-		complete = copy_trees(rewrite);
-		if (!complete && !dead)
-			chunk_store_raise(&rewrite->source);
-		if (dead)
-			chunk_store_drop_new(&rewrite->target, &written);
-		if (!complete)
-		{
-			count_dead(rewrite, tuple);
-			rewrite->tups_recently_dead -= 1;
-			rewrite->num_tuples -= 1;
-			MemoryContextSwitchTo(caller);
-			MemoryContextReset(rewrite->row_context);
-			return;
-		}
+		MemoryContextSwitchTo(caller);
+		heap_seam_rewrite(rewrite->state, rewrite->new_rel, tuple, copy);
 	}
-	copy = heap_form_tuple(desc, rewrite->values, rewrite->isnull);
-	MemoryContextSwitchTo(caller);
-	heap_seam_rewrite(rewrite->state, rewrite->new_rel, tuple, copy);
+	else
+	{
+		MemoryContextSwitchTo(caller);
+		count_dead(rewrite, tuple);
+		rewrite->tups_recently_dead -= 1;
+		rewrite->num_tuples -= 1;
+	}
 	MemoryContextReset(rewrite->row_context);
 }
 
@@ -349,6 +396,10 @@ rewrite_begin(TableRewrite *rewrite, Relation old_rel, Relation new_rel)
 		chunk_store_open(&rewrite->target, new_rel->rd_rel->reltoastrelid,
 						 RowExclusiveLock);
 		rewrite->target.options = TABLE_INSERT_SKIP_FSM;
+		rewrite->write.store = &rewrite->target;
+		rewrite->write.toastrelid = OidIsValid(new_rel->rd_toastoid) ?
+			new_rel->rd_toastoid : new_rel->rd_rel->reltoastrelid;
+		rewrite->write.dropped = &rewrite->dropped;
 	}
 }
 
