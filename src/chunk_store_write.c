@@ -295,10 +295,10 @@ chunk_store_drop(ChunkStore *store, const ChunkList *chunks)
 }
 
 /*
- * Delete a chunk that this very command has inserted, but does not need after
- * all, or only for a row version that is dead and seen by old snapshots.
- * heap lets only later commands delete it; chunks are read without regard to
- * commands.
+ * Delete a chunk that this very command has inserted, where it cannot be
+ * killed, because a row version that is dead needs it for old snapshots or
+ * because of what the tuple is.  heap lets only later commands delete it: to
+ * an MVCC snapshot of the next command it still looks alive.
  */
 void
 chunk_store_drop_new(ChunkStore *store, ItemPointer tid)
@@ -307,7 +307,7 @@ chunk_store_drop_new(ChunkStore *store, ItemPointer tid)
 }
 
 /*
- * Make a chunk that this command has inserted for a speculative row
+ * Make a chunk that this command has inserted, and does not need after all,
  * invisible to everybody at once.
  */
 void

@@ -30,6 +30,7 @@
  */
 #include "postgres.h"
 
+#include "access/tableam.h"
 #include "utils/memutils.h"
 
 #include "pointer.h"
@@ -111,8 +112,11 @@ lay_out(RopeBuilder *builder, int level, int count, bool root)
 	return at - node;
 }
 
-/* Store the image: in the place of a freed branch, or as a new chunk. */
-static void
+/*
+ * Store the image: in the place of a freed branch, and return true, or as a
+ * new chunk.
+ */
+static bool
 store_image(RopeBuilder *builder, bool root, ItemPointer tid)
 {
 	ChunkStore *store = builder->write->store;
@@ -126,11 +130,12 @@ store_image(RopeBuilder *builder, bool root, ItemPointer tid)
 		{
 			freed->places[i] = freed->places[--freed->count];
 			FAILPOINT("node_written");
-			return;
+			return true;
 		}
 	}
 	chunk_store_put(store, builder->lineage, &builder->image, 1, tid);
 	FAILPOINT("node_written");
+	return false;
 }
 
 /* Note which old chunks a node of level 1 names from now on. */
@@ -188,7 +193,7 @@ emit(RopeBuilder *builder, int level, int count)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("tree of toast value is too deep")));
-	store_image(builder, false, &tid);
+	(void) store_image(builder, false, &tid);
 	ref.block = ItemPointerGetBlockNumber(&tid);
 	ref.offset = ItemPointerGetOffsetNumber(&tid);
 	ref.size = size;
@@ -605,11 +610,15 @@ write_root(RopeBuilder *builder, int level)
 		address = chunk_store_put_indexed(store, builder->image);
 	else
 	{
-		store_image(builder, true, &tid);
+		bool		replaced = store_image(builder, true, &tid);
+
 		if (!address_from_tid(&tid, &address))
 		{
-			/* not killed, for it may be frozen by COPY .. FREEZE */
-			chunk_store_drop_new(store, &tid);
+			/* heap can kill neither a HOT nor a frozen tuple */
+			if (replaced || (store->options & TABLE_INSERT_FROZEN) != 0)
+				chunk_store_drop_new(store, &tid);
+			else
+				chunk_store_kill(store, &tid);
 			address = chunk_store_put_indexed(store, builder->image);
 		}
 	}
@@ -633,7 +642,7 @@ drop_unused(RopeBuilder *builder)
 		ItemPointer tid = &builder->own.places[i].tid;
 
 		if (!chunk_list_contains(kept, tid))
-			chunk_store_drop_new(builder->write->store, tid);
+			chunk_store_kill(builder->write->store, tid);
 	}
 	for (int i = 0; i < builder->freed.count; i++)
 		chunk_list_add(dropped, &builder->freed.places[i].tid,
