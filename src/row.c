@@ -55,7 +55,7 @@
 #define BEST_RATIO		255
 
 /* Longer values are judged by their first bytes before all is compressed. */
-#define SAMPLE_SIZE		32768
+#define SAMPLE_SIZE		16384
 
 typedef struct RowColumn
 {
@@ -170,7 +170,7 @@ may_compress_to(struct varlena *value, char method, Size limit)
 
 	if (size / BEST_RATIO > limit)
 		return false;
-	if (size <= 2 * SAMPLE_SIZE)
+	if (size <= 4 * SAMPLE_SIZE)
 		return true;
 	sample = palloc(VARHDRSZ + SAMPLE_SIZE);
 	SET_VARSIZE(sample, VARHDRSZ + SAMPLE_SIZE);
@@ -298,8 +298,11 @@ column_flat(RowColumn *column, FlatValue *flat)
 {
 	struct varlena *value = column->value;
 
-	if (VARATT_IS_EXTENDED(value) && !VARATT_IS_SHORT(value))
+	if (VARATT_IS_COMPRESSED(value))
+	{
+		column->packed = value;
 		value = column->value = detoast_attr(value);
+	}
 	flat->data = VARDATA_ANY(value);
 	flat->size = VARSIZE_ANY_EXHDR(value);
 	flat->packed = NULL;

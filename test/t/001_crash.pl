@@ -59,6 +59,7 @@ sub crash_once
 
 	$node->safe_psql('postgres', 'DROP TABLE IF EXISTS docs');
 	create_docs($node, 'docs', $small);
+	my $offset = -s $node->logfile;
 	my ($status, $out, $error) = $node->psql(
 		'postgres',
 		"$small SET pg_toaster.failpoint = '$failpoint'; $write->{sql}",
@@ -70,7 +71,7 @@ sub crash_once
 		$failpoint =~ /crash/ ? qr/server closed the connection|terminat/
 		: qr/failpoint/,
 		"$label: by the failpoint");
-	wait_until_up($node);
+	wait_until_up($node, $offset) if $failpoint =~ /crash/;
 	intact($node, 'docs', 8, $label);
 	$node->safe_psql('postgres', 'VACUUM docs');
 	sound($node, 'docs', $label);

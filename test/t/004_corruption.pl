@@ -304,7 +304,7 @@ foreach my $trial (@trials)
 	ok($out ne '', "$label: verify reports what readers met") if $failed;
 	my $crash = logged_crash($node, $offset);
 	is($crash, '', "$label: no crash");
-	wait_until_up($node) if $crash;
+	wait_until_up($node, $offset) if $crash;
 }
 cmp_ok($damaged, '>', @trials / 2, 'most damage was met by a reader')
   or diag("$damaged of " . @trials);

@@ -100,9 +100,13 @@ sub sound
 }
 
 # Wait for a server that restarts by itself after a crash.
+# Wait until a server whose session crashed, after the given offset of its log,
+# has come back.  The first sessions after a crash may still be ended by it.
 sub wait_until_up
 {
-	my ($node) = @_;
+	my ($node, $offset) = @_;
+	$node->wait_for_log(qr/database system is ready to accept connections/,
+		$offset);
 	$node->poll_query_until('postgres', 'SELECT 1', '1')
 	  or die 'the server did not come back';
 	return;
