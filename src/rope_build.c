@@ -13,8 +13,8 @@
  *	2. A chunk is named by exactly one node.  Windows on the same frame are
  *	   therefore joined: they are never split between nodes, and a window
  *	   whose frame stands in a node already written is refused.  The pieces
- *	   of an old node that is broken up or copied are all added before
- *	   anything is written.
+ *	   of an old node that is broken up are all added before anything is
+ *	   written.
  *	3. A node that stays as it is (a subtree added whole) is not rewritten,
  *	   unless the nodes before it on its level would be less than a third
  *	   full; then it is broken up and merged with them.
@@ -553,20 +553,12 @@ rope_builder_window(RopeBuilder *builder, const Piece *piece, uint32 offset)
 	return true;
 }
 
-/*
- * Add pieces whose frames are already stored where the rope is written: a
- * new one, or all those of a node that is copied, whose windows on the same
- * frame stand together.
- */
+/* Add a piece that shows all of a frame stored where the rope is written. */
 void
-rope_builder_stored(RopeBuilder *builder, const Piece *pieces, int count)
+rope_builder_stored(RopeBuilder *builder, const Piece *piece)
 {
-	for (int i = 0; i < count; i++)
-	{
-		level_append(builder, 1, &pieces[i], builder->joining, false);
-		builder->position += pieces[i].head.size;
-	}
-	level_spill(builder, 1);
+	level_add(builder, 1, piece, builder->joining, false);
+	builder->position += piece->head.size;
 }
 
 /* Is there nothing in the levels above? */

@@ -62,8 +62,7 @@ extern bool rope_builder_window(RopeBuilder *builder, const Piece *piece,
 								uint32 offset);
 extern void rope_builder_subtree(RopeBuilder *builder, int level,
 								 const Piece *piece, uint32 offset);
-extern void rope_builder_stored(RopeBuilder *builder, const Piece *pieces,
-								int count);
+extern void rope_builder_stored(RopeBuilder *builder, const Piece *piece);
 extern void rope_builder_break(RopeBuilder *builder, const Chunk *chunk);
 extern void rope_builder_finish(RopeBuilder *builder, TreePointer *result);
 

@@ -3,8 +3,10 @@
  * rope_copy.c
  *	  Copying a byte tree to another TOAST relation.
  *
- * Frames are copied as they are stored; branches are built anew, full.  A
- * frame that several windows show is copied once.
+ * Frames that are shown whole are copied as they are stored; branches are
+ * built anew, full.  A rope that edits have left with windows on parts of
+ * frames is read and stored afresh, so that a rewrite of the table frees what
+ * no window shows.
  *
  *-------------------------------------------------------------------------
  */
@@ -71,29 +73,19 @@ copy_frame(Copy *copy, const Piece *piece, Ref *target)
 static bool
 copy_leaf(Copy *copy, const void *node)
 {
-	int			count = ((const RopeHeader *) node)->count;
-	Piece	   *pieces = palloc(count * sizeof(Piece));
-	Ref		  **targets = palloc0(count * sizeof(Ref *));
 	PieceCursor cursor;
+	Piece		piece;
 
 	node_pieces_begin(&cursor, node);
-	for (int i = 0; node_pieces_next(&cursor, &pieces[i]); i++)
+	while (node_pieces_next(&cursor, &piece))
 	{
-		for (int j = 0; j < i && targets[i] == NULL; j++)
-		{
-			if (piece_same_frame(&pieces[j], &pieces[i]))
-				targets[i] = targets[j];
-		}
-		if (targets[i] == NULL)
-		{
-			targets[i] = palloc((pieces[i].head.refs + 1) * sizeof(Ref));
-			if (!copy_frame(copy, &pieces[i], targets[i]))
-				return false;
-		}
+		Ref			refs[UINT8_MAX];
+
+		if (!copy_frame(copy, &piece, refs))
+			return false;
+		piece.refs = refs;
+		rope_builder_stored(&copy->builder, &piece);
 	}
-	for (int i = 0; i < count; i++)
-		pieces[i].refs = targets[i];
-	rope_builder_stored(&copy->builder, pieces, count);
 	return true;
 }
 
@@ -107,17 +99,7 @@ copy_node(Copy *copy, const void *node)
 
 	check_stack_depth();
 	if (level == 1)
-	{
-		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-													  "rope copy leaf",
-													  ALLOCSET_DEFAULT_SIZES);
-		MemoryContext caller = MemoryContextSwitchTo(context);
-		bool		ok = copy_leaf(copy, node);
-
-		MemoryContextSwitchTo(caller);
-		MemoryContextDelete(context);
-		return ok;
-	}
+		return copy_leaf(copy, node);
 	node_pieces_begin(&cursor, node);
 	while (node_pieces_next(&cursor, &piece))
 	{
@@ -135,6 +117,50 @@ copy_node(Copy *copy, const void *node)
 	return true;
 }
 
+/* Set *whole to false if a piece below the node does not show all its frame. */
+static bool
+check_whole(ChunkStore *store, uint32 lineage, const void *node, bool *whole)
+{
+	int			level = ROPE_LEVEL(node);
+	PieceCursor cursor;
+	Piece		piece;
+
+	check_stack_depth();
+	node_pieces_begin(&cursor, node);
+	while (*whole && node_pieces_next(&cursor, &piece))
+	{
+		Chunk		child;
+		bool		ok;
+
+		if (level == 1)
+		{
+			*whole = piece.head.size == piece.head.frame_size;
+			continue;
+		}
+		if (!chunk_store_get_child(store, lineage, &piece.refs[0], level - 1,
+								   &child))
+			return false;
+		ok = check_whole(store, lineage, child.node, whole);
+		chunk_store_release(&child);
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+/* Read the whole value; it is stored when the rope is finished. */
+static bool
+read_flat(Copy *copy, const Chunk *root)
+{
+	FlatValue	flat = {0};
+	char	   *data;
+
+	flat.size = ((const RopeHeader *) root->node)->size;
+	flat.data = data = MemoryContextAllocHuge(CurrentMemoryContext, flat.size);
+	copy->builder.flat = flat;
+	return rope_fetch_slice(copy->source, root, 0, flat.size, data);
+}
+
 /*
  * Write a copy of the rope as a new lineage.  Returns false, with the
  * problem recorded in source, when a chunk is missing; what was written then
@@ -150,13 +176,15 @@ rope_copy(ChunkStore *source, const Chunk *root, TreeWrite *write,
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	const FlatValue none = {0};
 	Copy	   *copy = palloc0(sizeof(Copy));
+	bool		whole = true;
 	bool		ok;
 
 	copy->source = source;
 	copy->lineage = node_trailer(root->node, root->size)->lineage;
 	rope_builder_init(&copy->builder, write, chunk_store_new_lineage(), 1,
 					  &none);
-	ok = copy_node(copy, root->node);
+	ok = check_whole(source, copy->lineage, root->node, &whole) &&
+		(whole ? copy_node(copy, root->node) : read_flat(copy, root));
 	if (ok)
 		rope_builder_finish(&copy->builder, result);
 	MemoryContextSwitchTo(caller);

@@ -228,7 +228,7 @@ append_frame(RopeBuilder *builder, const Frame *frame, bool last)
 	piece.head.frame_size = frame->size;
 	piece.refs = refs;
 	piece.bytes = frame->stored + at;
-	rope_builder_stored(builder, &piece, 1);
+	rope_builder_stored(builder, &piece);
 }
 
 /*

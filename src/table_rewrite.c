@@ -133,6 +133,7 @@ copy_trees(TableRewrite *rewrite)
 		if (!VARATT_IS_EXTERNAL_ONDISK(value))
 			continue;
 		pointer_read(value, &pointer);
+		rewrite->write.codec = row_column_codec(TupleDescAttr(desc, i));
 		if (!toaster_copy(&rewrite->source, &pointer, &rewrite->write,
 						  &copy))
 			return false;
