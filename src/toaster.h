@@ -60,7 +60,7 @@ typedef struct Toaster
 	uint8		kind;			/* of the root node: NODE_KIND_xxx */
 	const char *name;
 
-	/* Can values of this type be stored? */
+	/* Can values of this type (0: of a dropped column) be stored? */
 	bool		(*validate) (Oid type);
 
 	/* Write a new tree. */
