@@ -110,8 +110,9 @@ class Loader:
                 self.bytes += len(document.text)
                 if self.count % 100 == 0:
                     self.check_space(self.bytes)
-                progress.show(f"{document.done * 100:3.0f} %  "
-                              f"{documents_of(self.count)}, "
+                done = "" if document.done is None else \
+                    f"{document.done * 100:3.0f} %  "
+                progress.show(f"{done}{documents_of(self.count)}, "
                               f"{format_bytes(self.bytes)}")
         progress.end(f"{documents_of(self.count)}, "
                      f"{format_bytes(self.bytes)}")
@@ -121,13 +122,15 @@ def bad_document(connection, data):
     """Trouble, if there is a line that PostgreSQL does not take."""
     connection.execute("""
         CREATE FUNCTION pg_temp.bad() RETURNS text LANGUAGE plpgsql AS $$
-        DECLARE r record;
+        DECLARE r record; detail text;
         BEGIN
             FOR r IN SELECT number, body FROM incoming ORDER BY id LOOP
                 BEGIN
                     PERFORM r.body::jsonb;
                 EXCEPTION WHEN OTHERS THEN
-                    RETURN r.number || ': ' || sqlerrm;
+                    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
+                    RETURN concat(r.number, ': ', sqlerrm,
+                                  ' (' || nullif(detail, '') || ')');
                 END;
             END LOOP;
             RETURN NULL;

@@ -1,7 +1,7 @@
 """documents.py: where the demo's documents come from.
 
 Each source yields Documents: a name, the text of a JSON document, and how far
-through the source that is.
+through the source that is, None if it is a pipe.
 
   botocore    the service models in a wheel of the Python package index, at a
               pinned version whose checksum is checked; 1,688 documents
@@ -151,7 +151,8 @@ def ndjson(path):
                 line = line.strip()
                 if line:
                     yield Document(number, f"line {number}",
-                                   _check(path, number, line), read / size)
+                                   _check(path, number, line),
+                                   read / size if size else None)
         except OSError as error:
             raise Trouble(f"{path}: {error.strerror}") from None
 

@@ -38,15 +38,13 @@ packages_install() {
 		return 1
 	fi
 	echo "installing $missing"
-	log=$(mktemp)
-	if ! { apt-get -q update &&
+	# In a variable, so that nothing is left behind by Ctrl-C
+	if ! log=$({ apt-get -q update &&
 		DEBIAN_FRONTEND=noninteractive apt-get -q -y \
 			--no-install-recommends install $missing; } \
-		>"$log" 2>&1 </dev/null; then
-		tail -n 20 "$log" >&2
-		rm -f "$log"
+		2>&1 </dev/null); then
+		tail -n 20 <<<"$log" >&2
 		echo "could not install $missing" >&2
 		return 1
 	fi
-	rm -f "$log"
 }
