@@ -53,3 +53,6 @@ endif
 $(OBJS:.o=.bc): %.bc: %.o
 
 -include $(DEPENDENCIES)
+
+# Copying entries is the inner loop of reading and writing documents.
+src/json_entries.o: CFLAGS += $(CFLAGS_VECTORIZE)

@@ -87,6 +87,161 @@ COMMENT ON VIEW toaster.stats IS
 'what this session, and the server if it preloads pg_toaster, has counted';
 
 --
+-- Reading parts of documents: the planner hook puts these in the place of the
+-- functions of the same names in pg_catalog.  Everybody may execute them: a
+-- function that somebody may not execute is not put in any place.
+--
+CREATE FUNCTION toaster.jsonb_object_field(from_json jsonb, field_name text)
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_object_field'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_object_field_text(from_json jsonb, field_name text)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_object_field_text'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_array_element(from_json jsonb, element_index int)
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_array_element'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_array_element_text(from_json jsonb, element_index int)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_array_element_text'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_extract_path(from_json jsonb, VARIADIC path_elems text[])
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_extract_path'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_extract_path_text(from_json jsonb, VARIADIC path_elems text[])
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_extract_path_text'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_exists(jsonb, text)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_exists'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_exists_any(jsonb, text[])
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_exists_any'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_exists_all(jsonb, text[])
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_exists_all'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_contains(jsonb, jsonb)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_contains'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_contained(jsonb, jsonb)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_contained'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_typeof(jsonb)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_typeof'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_array_length(jsonb)
+RETURNS integer
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_array_length'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_object_keys(jsonb)
+RETURNS SETOF text
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_object_keys'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE ROWS 100;
+
+CREATE FUNCTION toaster.jsonb_each(from_json jsonb, OUT key text, OUT value jsonb)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_each'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE ROWS 100;
+
+CREATE FUNCTION toaster.jsonb_each_text(from_json jsonb, OUT key text, OUT value text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_each_text'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE ROWS 100;
+
+CREATE FUNCTION toaster.jsonb_array_elements(from_json jsonb, OUT value jsonb)
+RETURNS SETOF jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_array_elements'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE ROWS 100;
+
+CREATE FUNCTION toaster.jsonb_array_elements_text(from_json jsonb, OUT value text)
+RETURNS SETOF text
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_array_elements_text'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE ROWS 100;
+
+CREATE FUNCTION toaster.jsonb_path_exists_opr(jsonb, jsonpath)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_path_exists_opr'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_path_match_opr(jsonb, jsonpath)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_path_match_opr'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_path_exists(target jsonb, path jsonpath, vars jsonb, silent boolean)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_path_exists'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_path_exists_tz(target jsonb, path jsonpath, vars jsonb, silent boolean)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_path_exists_tz'
+LANGUAGE C STRICT STABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_path_match(target jsonb, path jsonpath, vars jsonb, silent boolean)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_path_match'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_path_match_tz(target jsonb, path jsonpath, vars jsonb, silent boolean)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_path_match_tz'
+LANGUAGE C STRICT STABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_path_query(target jsonb, path jsonpath, vars jsonb, silent boolean)
+RETURNS SETOF jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_path_query'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE ROWS 1000;
+
+CREATE FUNCTION toaster.jsonb_path_query_tz(target jsonb, path jsonpath, vars jsonb, silent boolean)
+RETURNS SETOF jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_path_query_tz'
+LANGUAGE C STRICT STABLE PARALLEL SAFE ROWS 1000;
+
+CREATE FUNCTION toaster.jsonb_path_query_array(target jsonb, path jsonpath, vars jsonb, silent boolean)
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_path_query_array'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_path_query_array_tz(target jsonb, path jsonpath, vars jsonb, silent boolean)
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_path_query_array_tz'
+LANGUAGE C STRICT STABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_path_query_first(target jsonb, path jsonpath, vars jsonb, silent boolean)
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_path_query_first'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_path_query_first_tz(target jsonb, path jsonpath, vars jsonb, silent boolean)
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_path_query_first_tz'
+LANGUAGE C STRICT STABLE PARALLEL SAFE;
+
+--
 -- Privileges, whatever the default privileges are
 --
 GRANT USAGE ON SCHEMA toaster TO PUBLIC;
@@ -96,3 +251,33 @@ GRANT EXECUTE ON FUNCTION toaster.storage(regclass) TO PUBLIC;
 GRANT EXECUTE ON FUNCTION toaster.column_size("any") TO PUBLIC;
 GRANT EXECUTE ON FUNCTION toaster.stats() TO PUBLIC;
 GRANT SELECT ON toaster.stats TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_object_field(jsonb, text) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_object_field_text(jsonb, text) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_array_element(jsonb, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_array_element_text(jsonb, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_extract_path(jsonb, text[]) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_extract_path_text(jsonb, text[]) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_exists(jsonb, text) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_exists_any(jsonb, text[]) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_exists_all(jsonb, text[]) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_contains(jsonb, jsonb) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_contained(jsonb, jsonb) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_typeof(jsonb) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_array_length(jsonb) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_object_keys(jsonb) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_each(jsonb) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_each_text(jsonb) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_array_elements(jsonb) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_array_elements_text(jsonb) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_path_exists_opr(jsonb, jsonpath) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_path_match_opr(jsonb, jsonpath) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_path_exists(jsonb, jsonpath, jsonb, boolean) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_path_exists_tz(jsonb, jsonpath, jsonb, boolean) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_path_match(jsonb, jsonpath, jsonb, boolean) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_path_match_tz(jsonb, jsonpath, jsonb, boolean) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_path_query(jsonb, jsonpath, jsonb, boolean) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_path_query_tz(jsonb, jsonpath, jsonb, boolean) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_path_query_array(jsonb, jsonpath, jsonb, boolean) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_path_query_array_tz(jsonb, jsonpath, jsonb, boolean) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_path_query_first(jsonb, jsonpath, jsonb, boolean) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_path_query_first_tz(jsonb, jsonpath, jsonb, boolean) TO PUBLIC;

@@ -313,7 +313,7 @@ root_problem(const Chunk *chunk, uint32 address, uint32 size)
 	if (chunk->chunk_id != (address_is_indexed(address) ? address :
 							trailer->lineage))
 		return "Root belongs to another value";
-	if (((const RopeHeader *) chunk->node)->size != size)
+	if (trailer->flat_size != size)
 		return "Root has another size than the pointer says";
 	return NULL;
 }

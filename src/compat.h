@@ -93,6 +93,21 @@ typedef RelFileNode CompatRelFile;
 	index_beginscan(table, index, snapshot, keys, 0)
 #endif
 
+/* 17: MERGE can join on conditions of its own (NOT MATCHED BY SOURCE). */
+#if PG_VERSION_NUM >= 170000
+#define compat_merge_join_conditions(modify) ((modify)->mergeJoinConditions)
+#else
+#define compat_merge_join_conditions(modify) NIL
+#endif
+
+/* 17: jsonpath got more methods; none of them has an operand with a path. */
+#if PG_VERSION_NUM >= 170000
+#define compat_is_path_method(type) \
+	((type) >= jpiBigint && (type) <= jpiTimestampTz)
+#else
+#define compat_is_path_method(type) false
+#endif
+
 /*
  * 16: tuplesort_getdatum() is told whether to copy what it returns.  Before,
  * it always copied, which is a leak for whoever reads many and has an int64

@@ -105,6 +105,10 @@ rope_problem(const char *node, size_t size)
 		return "Piece sizes do not sum to that of the node";
 	if (at + NODE_ALIGN(inline_size) != end)
 		return "Node has a wrong length";
+	if (head.node.kind == NODE_KIND_ROPE &&
+		(head.node.flags & NODE_FLAG_ROOT) != 0 &&
+		node_trailer(node, size)->flat_size != head.size)
+		return "Trailer has another size than the node";
 	return NULL;
 }
 
@@ -128,10 +132,12 @@ node_problem(const void *node, size_t size)
 			return "Data node has a level or flags";
 		return NULL;
 	}
-	if (head->kind != NODE_KIND_ROPE)
+	if (head->kind != NODE_KIND_ROPE && head->kind != NODE_KIND_JSON)
 		return "Unknown node kind";
 	if ((head->flags & ~NODE_FLAG_ROOT) != 0)
 		return "Unknown node flags";
+	if (head->kind == NODE_KIND_JSON && head->flags == 0)
+		return "Branch has the kind of a root";
 	return rope_problem((const char *) node, size);
 }
 

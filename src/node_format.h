@@ -21,8 +21,11 @@
  *		+--------+------+-------+-------+-------+--------+------+--------+
  *		| format | ROPE | level | flags | count | inline | size | pieces |
  *		+--------+------+-------+-------+-------+--------+------+--------+
- *		| ... pieces | inline bytes, padded to 4 | lineage | version | crc |
- *		+------------+---------------------------+---------+---------+-----+
+ *		| ... pieces | inline bytes, padded to 4 | trailer |
+ *		+------------+---------------------------+---------+
+ *
+ * A root of kind JSON is the same, but what its rope holds is not the flat
+ * form of the value but the stored form of a document (json_form.h).
  *
  * Piece: what the value holds next.  In a node of level 1 each piece is a
  * window (skip, size) on a frame; above, each piece is a subtree, that is
@@ -58,6 +61,7 @@
 
 #define NODE_KIND_DATA		1
 #define NODE_KIND_ROPE		2
+#define NODE_KIND_JSON		3	/* a ROPE node that is the root of a document */
 
 #define NODE_FLAG_ROOT		0x01
 
@@ -83,6 +87,7 @@ typedef struct RootTrailer
 {
 	uint32_t	lineage;		/* chunk_id of all nodes of the value */
 	uint32_t	version;		/* counts the roots of the lineage, from 1 */
+	uint32_t	flat_size;		/* of the value, as its pointer says */
 	uint32_t	crc;			/* of the node's bytes before this field */
 } RootTrailer;
 

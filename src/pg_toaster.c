@@ -9,6 +9,9 @@
 
 #include "fmgr.h"
 
+#include "document.h"
+#include "json_tree.h"
+#include "planner.h"
 #include "rope.h"
 #include "settings.h"
 #include "stats.h"
@@ -23,5 +26,8 @@ _PG_init(void)
 {
 	settings_init();
 	stats_init();
+	document_init();
 	toaster_register(&rope_toaster);
+	toaster_register(&json_toaster);
+	planner_init();
 }

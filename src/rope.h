@@ -48,18 +48,23 @@ extern void rope_reader_free(RopeReader *reader);
 extern bool rope_reader_frame(RopeReader *reader, const Piece *piece,
 							  Size wanted, const char **frame);
 
+extern bool rope_reader_stored(RopeReader *reader, const Piece *piece,
+							   Size offset, Size length, char *target);
+extern bool rope_reader_decompress(RopeReader *reader, const Piece *piece,
+								   Size wanted, char *target);
+
 extern bool rope_fetch_slice(ChunkStore *store, const Chunk *root,
 							 uint32 offset, uint32 length, char *target);
 extern bool rope_equal(ChunkStore *store, const Chunk *root,
-					   const FlatValue *flat, bool *result);
+					   FlatValue *flat, bool *result);
 extern bool rope_walk(ChunkStore *store, const Chunk *root,
 					  NodeVisitor visitor, void *arg);
 extern bool rope_copy(ChunkStore *source, const Chunk *root,
 					  TreeWrite *write, TreePointer *result);
-extern void rope_save(TreeWrite *write, const FlatValue *flat,
+extern void rope_save(TreeWrite *write, FlatValue *flat,
 					  TreePointer *result);
 extern void rope_update(TreeWrite *write, const TreePointer *old,
-						const FlatValue *flat, TreePointer *result);
+						FlatValue *flat, TreePointer *result);
 
 /* The level of a ROPE node, and whether two pieces share their frame. */
 #define ROPE_LEVEL(node)	(((const NodeHeader *) (node))->level)

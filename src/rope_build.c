@@ -70,8 +70,7 @@ lay_out(RopeBuilder *builder, int level, int count, bool root)
 {
 	BuildPiece *pieces = builder->levels[level].pieces;
 	char	   *node = VARDATA(builder->image);
-	RopeHeader	head = {{NODE_FORMAT, NODE_KIND_ROPE, level,
-	root ? NODE_FLAG_ROOT : 0}, count, 0, 0};
+	RopeHeader	head = {{NODE_FORMAT, NODE_KIND_ROPE, level, 0}, count, 0, 0};
 	char	   *at = node + sizeof(RopeHeader);
 	Size		padding;
 
@@ -96,10 +95,16 @@ lay_out(RopeBuilder *builder, int level, int count, bool root)
 	padding = NODE_ALIGN(head.inline_size) - head.inline_size;
 	memset(at, 0, padding);
 	at += padding;
+	if (root)
+	{
+		head.node.kind = builder->flat.kind;
+		head.node.flags = NODE_FLAG_ROOT;
+	}
 	memcpy(node, &head, sizeof(head));
 	if (root)
 	{
-		RootTrailer trailer = {builder->lineage, builder->version, 0};
+		RootTrailer trailer = {builder->lineage, builder->version,
+		builder->flat.flat_size, 0};
 		Size		size = at - node + sizeof(trailer);
 
 		memcpy(at, &trailer, sizeof(trailer));
@@ -685,7 +690,7 @@ rope_builder_finish(RopeBuilder *builder, TreePointer *result)
 	}
 	result->toastrelid = builder->write->toastrelid;
 	result->address = write_root(builder, level);
-	result->size = builder->position;
+	result->size = builder->flat.flat_size;
 	result->version = builder->version;
 	drop_unused(builder);
 }

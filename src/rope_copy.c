@@ -152,13 +152,13 @@ check_whole(ChunkStore *store, uint32 lineage, const void *node, bool *whole)
 static bool
 read_flat(Copy *copy, const Chunk *root)
 {
-	FlatValue	flat = {0};
+	FlatValue  *flat = &copy->builder.flat;
 	char	   *data;
 
-	flat.size = ((const RopeHeader *) root->node)->size;
-	flat.data = data = MemoryContextAllocHuge(CurrentMemoryContext, flat.size);
-	copy->builder.flat = flat;
-	return rope_fetch_slice(copy->source, root, 0, flat.size, data);
+	flat->size = ((const RopeHeader *) root->node)->size;
+	flat->data = data = MemoryContextAllocHuge(CurrentMemoryContext,
+											   flat->size);
+	return rope_fetch_slice(copy->source, root, 0, flat->size, data);
 }
 
 /*
@@ -174,15 +174,17 @@ rope_copy(ChunkStore *source, const Chunk *root, TreeWrite *write,
 												  "rope copy",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller = MemoryContextSwitchTo(context);
-	const FlatValue none = {0};
+	FlatValue	flat = {0};
 	Copy	   *copy = palloc0(sizeof(Copy));
 	bool		whole = true;
 	bool		ok;
 
 	copy->source = source;
 	copy->lineage = node_trailer(root->node, root->size)->lineage;
+	flat.kind = ((const NodeHeader *) root->node)->kind;
+	flat.flat_size = node_trailer(root->node, root->size)->flat_size;
 	rope_builder_init(&copy->builder, write, chunk_store_new_lineage(), 1,
-					  &none);
+					  &flat);
 	ok = check_whole(source, copy->lineage, root->node, &whole) &&
 		(whole ? copy_node(copy, root->node) : read_flat(copy, root));
 	if (ok)

@@ -336,7 +336,7 @@ diff_node(Diff *diff, DiffNode *node)
  * equal to flat; the caller has seen to that.
  */
 void
-rope_update(TreeWrite *write, const TreePointer *old, const FlatValue *flat,
+rope_update(TreeWrite *write, const TreePointer *old, FlatValue *flat,
 			TreePointer *result)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
@@ -355,7 +355,8 @@ rope_update(TreeWrite *write, const TreePointer *old, const FlatValue *flat,
 	rope_builder_init(&diff->builder, write, trailer->lineage,
 					  trailer->version + 1, flat);
 	rope_reader_init(&diff->reader, diff->store, trailer->lineage);
-	diff->growth = (int64) flat->size - old->size;
+	diff->growth = (int64) flat->size -
+		((const RopeHeader *) root.node)->size;
 	diff_node(diff, &node);
 	break_node(diff, &node);
 	chunk_store_release(&root);
@@ -366,7 +367,7 @@ rope_update(TreeWrite *write, const TreePointer *old, const FlatValue *flat,
 
 /* Write a new rope. */
 void
-rope_save(TreeWrite *write, const FlatValue *flat, TreePointer *result)
+rope_save(TreeWrite *write, FlatValue *flat, TreePointer *result)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "rope save",

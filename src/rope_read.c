@@ -79,9 +79,9 @@ payload(const Chunk *chunk)
 }
 
 /* Copy length stored bytes of the piece's frame, from offset on. */
-static bool
-copy_stored(RopeReader *reader, const Piece *piece, Size offset, Size length,
-			char *target)
+bool
+rope_reader_stored(RopeReader *reader, const Piece *piece, Size offset,
+				   Size length, char *target)
 {
 	Size		at = 0;
 
@@ -130,8 +130,9 @@ stored_size(const Piece *piece)
 }
 
 /* Decompress the first wanted bytes of the piece's frame into target. */
-static bool
-decompress(RopeReader *reader, const Piece *piece, Size wanted, char *target)
+bool
+rope_reader_decompress(RopeReader *reader, const Piece *piece, Size wanted,
+					   char *target)
 {
 	const PieceHeader *head = &piece->head;
 	Size		size = stored_size(piece);
@@ -144,7 +145,7 @@ decompress(RopeReader *reader, const Piece *piece, Size wanted, char *target)
 		ref_tid(&piece->refs[0], &tid);
 	reader->store->problem_tid = tid;
 	if (head->method == CODEC_NONE)
-		return copy_stored(reader, piece, 0, wanted, target);
+		return rope_reader_stored(reader, piece, 0, wanted, target);
 
 	stats_add(STATS_NODES_DECOMPRESSED, 1);
 	if (head->refs == 0)
@@ -163,7 +164,7 @@ decompress(RopeReader *reader, const Piece *piece, Size wanted, char *target)
 	{
 		ensure_capacity(reader, &reader->stored, &reader->stored_capacity,
 						size);
-		if (!copy_stored(reader, piece, 0, size, reader->stored))
+		if (!rope_reader_stored(reader, piece, 0, size, reader->stored))
 			return false;
 		ok = codec_decompress(head->method, reader->stored, size, target,
 							  wanted, head->frame_size);
@@ -190,7 +191,7 @@ rope_reader_frame(RopeReader *reader, const Piece *piece, Size wanted,
 		reader->frame_ready = 0;
 		ensure_capacity(reader, &reader->frame, &reader->frame_capacity,
 						Max(wanted, piece->head.frame_size));
-		if (!decompress(reader, piece, wanted, reader->frame))
+		if (!rope_reader_decompress(reader, piece, wanted, reader->frame))
 			return false;
 		if (piece->head.refs > 0)
 		{
@@ -210,10 +211,10 @@ read_piece(RopeReader *reader, const Piece *piece, uint32 offset,
 	const char *frame;
 
 	if (piece->head.method == CODEC_NONE)
-		return copy_stored(reader, piece, piece->head.skip + offset, length,
-						   target);
+		return rope_reader_stored(reader, piece, piece->head.skip + offset,
+								  length, target);
 	if (length == piece->head.frame_size)
-		return decompress(reader, piece, length, target);
+		return rope_reader_decompress(reader, piece, length, target);
 	if (!rope_reader_frame(reader, piece, piece->head.skip + offset + length,
 						   &frame))
 		return false;
@@ -327,17 +328,17 @@ equal_node(RopeReader *reader, const void *node, const char *flat,
 }
 
 /*
- * Set *result to whether the value is flat, which has its size.  Reads up to
- * the first difference.
+ * Set *result to whether the rope's bytes are those of flat.  Reads up to the
+ * first difference.
  */
 bool
-rope_equal(ChunkStore *store, const Chunk *root, const FlatValue *flat,
+rope_equal(ChunkStore *store, const Chunk *root, FlatValue *flat,
 		   bool *result)
 {
 	RopeReader	reader;
 	bool		ok;
 
-	*result = true;
+	*result = ((const RopeHeader *) root->node)->size == flat->size;
 	rope_reader_init(&reader, store,
 					 node_trailer(root->node, root->size)->lineage);
 	ok = equal_node(&reader, root->node, flat->data, result);
@@ -400,7 +401,8 @@ walk_node(ChunkStore *store, uint32 lineage, const Chunk *chunk,
 	visit.kind = node_is_root(chunk->node) ? "root" : "branch";
 	visit.level = head->node.level;
 	visit.entries = head->count;
-	visit.raw = head->size;
+	visit.raw = node_is_root(chunk->node) ?
+		node_trailer(chunk->node, chunk->size)->flat_size : head->size;
 	visit.stored = chunk->size;
 	visitor(&visit, arg);
 

@@ -62,6 +62,7 @@ typedef struct RowColumn
 	struct varlena *value;		/* what becomes a tree; NULL: none does */
 	struct varlena *packed;		/* value compressed in stock's format */
 	struct varlena *old;		/* pointer in the old row to replace or drop */
+	FlatValue	flat;			/* value, once it is needed */
 } RowColumn;
 
 struct RowPlan
@@ -293,19 +294,21 @@ plan_rounds(RowPlan *plan)
 }
 
 /* The flat form of a column that becomes a tree. */
-static void
-column_flat(RowColumn *column, FlatValue *flat)
+static FlatValue *
+column_flat(RowColumn *column)
 {
 	struct varlena *value = column->value;
+	FlatValue  *flat = &column->flat;
+
+	if (flat->data != NULL)
+		return flat;
 
 	if (VARATT_IS_COMPRESSED(value))
 	{
 		column->packed = value;
 		value = column->value = detoast_attr(value);
 	}
-	flat->data = VARDATA_ANY(value);
-	flat->size = VARSIZE_ANY_EXHDR(value);
-	flat->packed = NULL;
+	flat_value_init(flat, VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
 	if (column->packed != NULL)
 	{
 		flat->packed = (char *) column->packed + VARHDRSZ_COMPRESSED;
@@ -313,6 +316,7 @@ column_flat(RowColumn *column, FlatValue *flat)
 		flat->packed_codec = TOAST_COMPRESS_METHOD(column->packed) ==
 			TOAST_LZ4_COMPRESSION_ID ? CODEC_LZ4 : CODEC_PGLZ;
 	}
+	return flat;
 }
 
 /* Open the TOAST relation, once, for reading or writing. */
@@ -371,10 +375,8 @@ plan_compare(RowPlan *plan)
 		else if (column->old != NULL)
 		{
 			ChunkStore *store = plan_store(plan, AccessShareLock);
-			FlatValue	flat;
 
-			column_flat(column, &flat);
-			if (!toaster_equal(store, &pointer, &flat, &equal))
+			if (!toaster_equal(store, &pointer, column_flat(column), &equal))
 				chunk_store_raise(store);
 			if (equal)
 			{
@@ -479,8 +481,8 @@ store_column(RowPlan *plan, int i, TreeWrite *write)
 	RowColumn  *column = &plan->columns[i];
 	Form_pg_attribute attr = TupleDescAttr(RelationGetDescr(plan->rel), i);
 	TreePointer old;
+	const Toaster *toaster;
 	TreePointer result;
-	FlatValue	flat;
 
 	if (column->old != NULL)
 		pointer_read(column->old, &old);
@@ -491,12 +493,12 @@ store_column(RowPlan *plan, int i, TreeWrite *write)
 		return;
 	}
 	logical_check_write(plan->rel, plan->options);
-	column_flat(column, &flat);
 	write->codec = row_column_codec(attr);
+	toaster = toaster_for_type(attr->atttypid);
 	if (column->old != NULL)
-		toaster_update(write, &old, &flat, &result);
+		toaster->update(write, &old, column_flat(column), &result);
 	else
-		toaster_for_type(attr->atttypid)->save(write, &flat, &result);
+		toaster->save(write, column_flat(column), &result);
 	plan->values[i] = PointerGetDatum(pointer_make(&result));
 }
 

@@ -13,6 +13,7 @@
 
 #include "miscadmin.h"
 #include "utils/guc.h"
+#include "utils/plancache.h"
 
 #include "codec.h"
 #include "node_format.h"
@@ -22,6 +23,7 @@ int			settings_compression = CODEC_LZ4;
 int			settings_node_size = NODE_SIZE_MAX;
 int			settings_min_tree_size = 0;
 bool		settings_force_indexed = false;
+bool		settings_enable_planner = true;
 char	   *settings_failpoint = "";
 
 /*
@@ -190,9 +192,25 @@ define_rope_settings(void)
 							NULL, NULL, NULL);
 }
 
+/* Plans that were made under the other setting are made anew. */
+static void
+enable_planner_assign(bool newval, void *extra)
+{
+	if (newval != settings_enable_planner)
+		ResetPlanCache();
+}
+
 static void
 define_developer_settings(void)
 {
+	DefineCustomBoolVariable("pg_toaster.enable_planner",
+							 "Read parts of documents instead of whole "
+							 "documents.",
+							 "A developer setting, for tests.",
+							 &settings_enable_planner,
+							 true,
+							 PGC_USERSET, GUC_NOT_IN_SAMPLE,
+							 NULL, enable_planner_assign, NULL);
 	DefineCustomBoolVariable("pg_toaster.force_indexed",
 							 "Reach every root through the index of the "
 							 "TOAST relation.",

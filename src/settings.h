@@ -17,6 +17,7 @@ extern int	settings_compression;	/* Codec of frames */
 extern int	settings_node_size; /* bytes */
 extern int	settings_min_tree_size; /* bytes; 0: stock's rule */
 extern bool settings_force_indexed;
+extern bool settings_enable_planner;	/* replace functions in plans */
 
 /* The sizes that a rope is built with; all in bytes but max_refs. */
 typedef struct RopeLimits

@@ -16,6 +16,8 @@ typedef enum StatsCounter
 	STATS_NODES_DECOMPRESSED,	/* frames decompressed */
 	STATS_DOCUMENTS_FLATTENED,	/* whole values read */
 	STATS_SLICES_FETCHED,		/* parts of values read */
+	STATS_PARTS_FLATTENED,		/* large parts of documents read whole */
+	STATS_CACHE_HITS,			/* documents found in the session's cache */
 	STATS_NODES_WRITTEN,		/* chunks inserted or put in another's place */
 	STATS_NODES_REPLACED,		/* of these, in the place of an old one */
 	STATS_NODES_SHARED,			/* chunks that a new version took over */

@@ -159,7 +159,7 @@ store_missing(TableRewrite *rewrite, int natts)
 	{
 		Form_pg_attribute attr = TupleDescAttr(desc, i);
 		struct varlena *value;
-		FlatValue	flat = {0};
+		FlatValue	flat;
 		TreePointer pointer;
 
 		if (rewrite->isnull[i] || attr->attlen != -1 ||
@@ -167,8 +167,7 @@ store_missing(TableRewrite *rewrite, int natts)
 			toast_raw_datum_size(rewrite->values[i]) < SHORT_DEFAULT)
 			continue;
 		value = PG_DETOAST_DATUM_PACKED(rewrite->values[i]);
-		flat.data = VARDATA_ANY(value);
-		flat.size = VARSIZE_ANY_EXHDR(value);
+		flat_value_init(&flat, VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
 		rewrite->write.codec = row_column_codec(attr);
 		toaster_for_type(attr->atttypid)->save(&rewrite->write, &flat,
 											   &pointer);

@@ -75,24 +75,10 @@ open_tree(ChunkStore *store, const TreePointer *pointer, Chunk *root)
 	return toaster;
 }
 
-/* Write what differs between the old tree and flat. */
-void
-toaster_update(TreeWrite *write, const TreePointer *old,
-			   const FlatValue *flat, TreePointer *result)
-{
-	Chunk		root;
-	const Toaster *toaster = open_tree(write->store, old, &root);
-
-	if (toaster == NULL)
-		chunk_store_raise(write->store);
-	chunk_store_release(&root);
-	toaster->update(write, old, flat, result);
-}
-
 /* Set *result to whether the tree holds just the flat value. */
 bool
 toaster_equal(ChunkStore *store, const TreePointer *pointer,
-			  const FlatValue *flat, bool *result)
+			  FlatValue *flat, bool *result)
 {
 	Chunk		root;
 	const Toaster *toaster;

@@ -20,16 +20,31 @@
 
 /*
  * A value in the flat form, without its header; with what it compressed to
- * when the policy has tried that already.
+ * when the policy has tried that already.  A toaster that stores values in
+ * another form keeps that here once it has made it.
  */
 typedef struct FlatValue
 {
 	const char *data;
 	uint32		size;
+	uint8		kind;			/* of the root: NODE_KIND_xxx */
+	uint32		flat_size;		/* other than size in another form only */
 	const char *packed;			/* NULL: not known */
 	uint32		packed_size;
 	int			packed_codec;
+	bool		form_known;
+	struct FlatValue *form;		/* NULL: stored in the flat form */
 } FlatValue;
+
+/* A value in the flat form, nothing else known of it. */
+static inline void
+flat_value_init(FlatValue *flat, const char *data, uint32 size)
+{
+	memset(flat, 0, sizeof(FlatValue));
+	flat->data = data;
+	flat->size = flat->flat_size = size;
+	flat->kind = NODE_KIND_ROPE;
+}
 
 /* What writing a tree needs. */
 typedef struct TreeWrite
@@ -64,7 +79,7 @@ typedef struct Toaster
 	bool		(*validate) (Oid type);
 
 	/* Write a new tree. */
-	void		(*save) (TreeWrite *write, const FlatValue *flat,
+	void		(*save) (TreeWrite *write, FlatValue *flat,
 						 TreePointer *result);
 
 	/*
@@ -72,14 +87,14 @@ typedef struct Toaster
 	 * used go to write->dropped.
 	 */
 	void		(*update) (TreeWrite *write, const TreePointer *old,
-						   const FlatValue *flat, TreePointer *result);
+						   FlatValue *flat, TreePointer *result);
 
 	/*
 	 * The rest read under a pinned root.  They return false, with the
 	 * problem recorded in the store, when a chunk is missing or damaged.
 	 */
 	bool		(*equal) (ChunkStore *store, const Chunk *root,
-						  const FlatValue *flat, bool *result);
+						  FlatValue *flat, bool *result);
 	bool		(*fetch_slice) (ChunkStore *store, const Chunk *root,
 								uint32 offset, uint32 length, char *target);
 	bool		(*copy) (ChunkStore *source, const Chunk *root,
@@ -94,10 +109,8 @@ extern void toaster_register(const Toaster *toaster);
 extern const Toaster *toaster_for_type(Oid type);
 extern const Toaster *toaster_for_root(const Chunk *root);
 
-extern void toaster_update(TreeWrite *write, const TreePointer *old,
-						   const FlatValue *flat, TreePointer *result);
 extern bool toaster_equal(ChunkStore *store, const TreePointer *pointer,
-						  const FlatValue *flat, bool *result);
+						  FlatValue *flat, bool *result);
 extern bool toaster_fetch_slice(ChunkStore *store, const TreePointer *pointer,
 								uint32 offset, uint32 length, char *target);
 extern bool toaster_copy(ChunkStore *source, const TreePointer *pointer,

@@ -188,10 +188,7 @@ check_tree(Verify *verify, const TreePointer *pointer)
 		 ADDRESS_VERSION_MASK) != pointer->version)
 		verify_report(verify, &root.tid,
 					  "Root has another version than the pointer says");
-	if (((const NodeHeader *) root.node)->kind == NODE_KIND_ROPE)
-		verify_rope(verify, &root);
-	else
-		verify_report(verify, &root.tid, "Unknown kind of tree");
+	verify_rope(verify, &root);
 }
 
 /* Check one TOAST pointer of the row at hand. */

@@ -223,7 +223,17 @@ make_rope(unsigned char *node, bool flaw)
 	memset(node + at, 'x', head.inline_size);
 	at += NODE_ALIGN(head.inline_size);
 	if (head.node.flags & NODE_FLAG_ROOT)
-		at += sizeof(RootTrailer);
+	{
+		RootTrailer trailer = {0, 0, head.size, 0};
+
+		if (random_below(4) == 0)
+		{
+			head.node.kind = NODE_KIND_JSON;
+			trailer.flat_size = (uint32_t) random_next();
+		}
+		memcpy(node + at, &trailer, sizeof(trailer));
+		at += sizeof(trailer);
+	}
 	memcpy(node, &head, sizeof(head));
 	return at;
 }
@@ -265,6 +275,12 @@ repair_sums(unsigned char *node, size_t size)
 		at += PIECE_SIZE(piece.refs);
 	}
 	memcpy(node, &head, sizeof(head));
+	if (head.node.kind == NODE_KIND_ROPE &&
+		(head.node.flags & NODE_FLAG_ROOT) != 0 &&
+		size >= sizeof(head) + sizeof(RootTrailer))
+		memcpy(node + size - sizeof(RootTrailer) +
+			   offsetof(RootTrailer, flat_size), &head.size,
+			   sizeof(head.size));
 }
 
 /* Change a node somewhere; returns its size. */
@@ -408,7 +424,13 @@ walk_node(const char *node, size_t size)
 		sink += node_trailer(node, size)->version;
 		sink += node_root_crc(node, size);
 	}
-	if (head->kind == NODE_KIND_ROPE)
+	if (head->kind == NODE_KIND_JSON && !node_is_root(node))
+		return "a branch of a document's kind is sound";
+	if (head->kind == NODE_KIND_ROPE && node_is_root(node) &&
+		node_trailer(node, size)->flat_size !=
+		((const RopeHeader *) node)->size)
+		return "a trailer with another size is sound";
+	if (head->kind == NODE_KIND_ROPE || head->kind == NODE_KIND_JSON)
 		return walk_rope(node, size);
 	if (head->kind != NODE_KIND_DATA)
 		return "an unknown kind of node is sound";

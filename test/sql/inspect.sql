@@ -23,7 +23,7 @@ SELECT id, attname, count(*) > 1 AS nodes, count(*) FILTER (WHERE kind = 'root')
   max(raw_bytes) FILTER (WHERE level = top) = size AS root_size, count(DISTINCT address) = count(*) AS places
 FROM nodes GROUP BY id, attname, size ORDER BY id, attname;
 SELECT count(*) AS wrong_levels FROM (
-  SELECT FROM nodes WHERE level > 0 GROUP BY id, attname, level, size HAVING sum(raw_bytes) <> size) w;
+  SELECT FROM nodes WHERE level > 0 AND (attname <> 'doc' OR kind = 'root') GROUP BY id, attname, level, size HAVING sum(raw_bytes) <> size) w;
 -- as many nodes as live chunks
 SELECT count(*) = chunks('t') AS all_nodes FROM nodes;
 -- the tree of a larger value is deeper when its nodes are small

@@ -1,0 +1,274 @@
+/*-------------------------------------------------------------------------
+ *
+ * function_map.c
+ *	  Which function of ours stands for which function of the server.
+ *
+ * The library may be loaded where the extension is not installed, or where
+ * an older script of it is, and an administrator may have taken a function
+ * away from somebody.  So the functions of ours are looked up in the
+ * catalogs of the database, and looked up again when these change:
+ *
+ * Invariants
+ *	1. A function of ours is used only if it is in the schema toaster under
+ *	   the name and with the arguments of the server's, in C, with the
+ *	   symbol that belongs to it.  Only a superuser can make such a function,
+ *	   so nobody can put another one in its place.
+ *	2. It is used only if everybody may execute both it and the server's.
+ *	   A cached plan can be executed for another user than it was made for,
+ *	   and the executor would check ours instead of the server's.
+ *	3. A plan that uses a pair depends on both entries of pg_proc.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
+#include "commands/defrem.h"
+#include "nodes/plannodes.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/inval.h"
+#include "utils/syscache.h"
+
+#include "function_map.h"
+
+/* A function of ours has the server's symbol with this in front. */
+#define SYMBOL_PREFIX "pg_toaster_"
+
+/* In the order of OIDs. */
+static FunctionPair pairs[] = {
+	{F_JSONB_PATH_EXISTS_TZ},
+	{F_JSONB_PATH_QUERY_TZ},
+	{F_JSONB_PATH_QUERY_ARRAY_TZ},
+	{F_JSONB_PATH_QUERY_FIRST_TZ},
+	{F_JSONB_PATH_MATCH_TZ},
+	{F_JSONB_ARRAY_LENGTH},
+	{F_JSONB_EACH},
+	{F_JSONB_TYPEOF},
+	{F_JSONB_OBJECT_FIELD_TEXT},
+	{F_JSONB_ARRAY_ELEMENT},
+	{F_JSONB_ARRAY_ELEMENT_TEXT},
+	{F_JSONB_EXTRACT_PATH},
+	{F_JSONB_ARRAY_ELEMENTS},
+	{F_JSONB_ARRAY_ELEMENTS_TEXT},
+	{F_JSONB_OBJECT_FIELD},
+	{F_JSONB_OBJECT_KEYS},
+	{F_JSONB_EACH_TEXT},
+	{F_JSONB_EXTRACT_PATH_TEXT},
+	{F_JSONB_PATH_EXISTS},
+	{F_JSONB_PATH_QUERY},
+	{F_JSONB_PATH_QUERY_ARRAY},
+	{F_JSONB_PATH_QUERY_FIRST},
+	{F_JSONB_PATH_MATCH},
+	{F_JSONB_PATH_EXISTS_OPR},
+	{F_JSONB_PATH_MATCH_OPR},
+	{F_JSONB_CONTAINS},
+	{F_JSONB_EXISTS},
+	{F_JSONB_EXISTS_ANY},
+	{F_JSONB_EXISTS_ALL},
+	{F_JSONB_CONTAINED},
+};
+
+/* What the catalogs said, until valid becomes false. */
+static bool valid = false;
+static bool watching = false;	/* the callbacks are registered */
+static bool complete = false;	/* every function of ours was found */
+static bool any = false;		/* one at least was found */
+static Oid	access_method = InvalidOid;
+
+/* Something in pg_proc changed: one of the functions looked up, or all. */
+static void
+forget_function(Datum arg, int cache, uint32 hash)
+{
+	if (!complete || hash == 0)
+	{
+		valid = false;
+		return;
+	}
+	for (int i = 0; i < lengthof(pairs); i++)
+	{
+		if (pairs[i].stock_hash == hash || pairs[i].our_hash == hash)
+			valid = false;
+	}
+}
+
+/* A schema or an access method changed. */
+static void
+forget_all(Datum arg, int cache, uint32 hash)
+{
+	valid = false;
+}
+
+/* May everybody execute the function? */
+static bool
+is_public(HeapTuple function)
+{
+	bool		isnull;
+	Datum		value = SysCacheGetAttr(PROCOID, function,
+										Anum_pg_proc_proacl, &isnull);
+	Acl		   *acl;
+	bool		result = false;
+
+	if (isnull)
+		return true;
+	acl = DatumGetAclPCopy(value);
+	for (int i = 0; i < ACL_NUM(acl) && !result; i++)
+	{
+		const AclItem *item = &ACL_DAT(acl)[i];
+
+		result = item->ai_grantee == ACL_ID_PUBLIC &&
+			(ACLITEM_GET_PRIVS(*item) & ACL_EXECUTE) != 0;
+	}
+	pfree(acl);
+	return result;
+}
+
+static char *
+symbol_of(HeapTuple function)
+{
+	bool		isnull;
+	Datum		value = SysCacheGetAttr(PROCOID, function,
+										Anum_pg_proc_prosrc, &isnull);
+
+	return isnull ? pstrdup("") : TextDatumGetCString(value);
+}
+
+/* The function of ours that stands for this one, or InvalidOid. */
+static Oid
+look_up(HeapTuple stock, Oid schema)
+{
+	Form_pg_proc stock_form = (Form_pg_proc) GETSTRUCT(stock);
+	HeapTuple	ours;
+	Form_pg_proc form;
+	char	   *symbol;
+	char	   *expected;
+	Oid			result = InvalidOid;
+
+	if (stock_form->prolang != INTERNALlanguageId || !is_public(stock))
+		return InvalidOid;
+	ours = SearchSysCache3(PROCNAMEARGSNSP,
+						   CStringGetDatum(NameStr(stock_form->proname)),
+						   PointerGetDatum(&stock_form->proargtypes),
+						   ObjectIdGetDatum(schema));
+	if (!HeapTupleIsValid(ours))
+		return InvalidOid;
+	form = (Form_pg_proc) GETSTRUCT(ours);
+	symbol = symbol_of(ours);
+	expected = psprintf("%s%s", SYMBOL_PREFIX, symbol_of(stock));
+	if (form->prolang == ClanguageId && strcmp(symbol, expected) == 0 &&
+		is_public(ours))
+		result = form->oid;
+	ReleaseSysCache(ours);
+	return result;
+}
+
+/* Look everything up. */
+static void
+resolve(void)
+{
+	Oid			schema = get_namespace_oid("toaster", true);
+
+	complete = OidIsValid(schema);
+	any = false;
+	access_method = get_am_oid("toaster", true);
+	for (int i = 0; i < lengthof(pairs); i++)
+	{
+		FunctionPair *pair = &pairs[i];
+		HeapTuple	stock;
+
+		Assert(i == 0 || pairs[i - 1].stock < pair->stock);
+		pair->ours = InvalidOid;
+		if (!OidIsValid(schema))
+			continue;
+		stock = SearchSysCache1(PROCOID, ObjectIdGetDatum(pair->stock));
+		if (!HeapTupleIsValid(stock))
+			continue;
+		pair->ours = look_up(stock, schema);
+		ReleaseSysCache(stock);
+		pair->stock_hash =
+			GetSysCacheHashValue1(PROCOID, ObjectIdGetDatum(pair->stock));
+		pair->our_hash =
+			GetSysCacheHashValue1(PROCOID, ObjectIdGetDatum(pair->ours));
+		if (OidIsValid(pair->ours))
+			any = true;
+		else
+			complete = false;
+	}
+}
+
+/*
+ * Is there anything to replace in this database?  To be asked before any
+ * other question.
+ */
+bool
+function_map_ready(void)
+{
+	if (likely(valid))
+		return any;
+	if (!watching)
+	{
+		CacheRegisterSyscacheCallback(PROCOID, forget_function, 0);
+		CacheRegisterSyscacheCallback(NAMESPACEOID, forget_all, 0);
+		CacheRegisterSyscacheCallback(AMOID, forget_all, 0);
+		watching = true;
+	}
+	/* what changes while we look makes it invalid again */
+	valid = true;
+	resolve();
+	return any;
+}
+
+/* The table access method toaster in this database. */
+Oid
+function_map_access_method(void)
+{
+	return access_method;
+}
+
+/* The pair of a function of the server, or NULL if it is not replaced. */
+const FunctionPair *
+function_map_find(Oid stock)
+{
+	int			low = 0;
+	int			high = lengthof(pairs) - 1;
+
+	while (low <= high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (pairs[middle].stock == stock)
+			return OidIsValid(pairs[middle].ours) ? &pairs[middle] : NULL;
+		if (pairs[middle].stock < stock)
+			low = middle + 1;
+		else
+			high = middle - 1;
+	}
+	return NULL;
+}
+
+/* Add what a plan that uses these pairs depends on. */
+List *
+function_map_depend(List *inval_items, List *used)
+{
+	ListCell   *cell;
+
+	foreach(cell, used)
+	{
+		const FunctionPair *pair = lfirst(cell);
+		uint32		hashes[] = {pair->stock_hash, pair->our_hash};
+
+		for (int i = 0; i < lengthof(hashes); i++)
+		{
+			PlanInvalItem *item = makeNode(PlanInvalItem);
+
+			item->cacheId = PROCOID;
+			item->hashValue = hashes[i];
+			inval_items = lappend(inval_items, item);
+		}
+	}
+	return inval_items;
+}

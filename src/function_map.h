@@ -1,0 +1,28 @@
+/*-------------------------------------------------------------------------
+ *
+ * function_map.h
+ *	  Which function of ours stands for which function of the server.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PG_TOASTER_FUNCTION_MAP_H
+#define PG_TOASTER_FUNCTION_MAP_H
+
+#include "postgres.h"
+
+#include "nodes/pg_list.h"
+
+typedef struct FunctionPair
+{
+	Oid			stock;			/* the server's function */
+	Oid			ours;			/* InvalidOid: do not replace it */
+	uint32		stock_hash;		/* of the pg_proc entries, as plans name */
+	uint32		our_hash;		/* what they depend on */
+} FunctionPair;
+
+extern bool function_map_ready(void);
+extern Oid	function_map_access_method(void);
+extern const FunctionPair *function_map_find(Oid stock);
+extern List *function_map_depend(List *inval_items, List *pairs);
+
+#endif							/* PG_TOASTER_FUNCTION_MAP_H */
