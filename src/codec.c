@@ -137,8 +137,31 @@ zstd_prefix(const char *stored, Size stored_size, char *target, Size wanted)
 }
 
 /*
+ * How many of a frame's stored bytes are enough to decompress its first
+ * wanted bytes.  Each sequence of lz4 gives more bytes than it takes but for
+ * the lengths of long literals, a byte for 255; the last literals may be as
+ * long as the frame.
+ */
+Size
+codec_prefix(int codec, Size wanted, Size stored_size, Size frame_size)
+{
+	Size		enough = stored_size;
+
+	if (wanted == frame_size)
+		return stored_size;
+	if (codec == CODEC_LZ4)
+		enough = LZ4_compressBound(wanted) + frame_size / 255;
+	else if (codec == CODEC_PGLZ)
+		enough = pglz_maximum_compressed_size(wanted, stored_size);
+	else if (codec == CODEC_NONE)
+		enough = wanted;
+	return Min(enough, stored_size);
+}
+
+/*
  * Decompress the first wanted bytes of a frame into target, which has room
- * for just as many.  Returns false when the stored bytes are damaged.
+ * for just as many, from as many stored bytes as codec_prefix() says.
+ * Returns false when they are damaged.
  */
 bool
 codec_decompress(int codec, const char *stored, Size stored_size,

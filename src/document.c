@@ -29,7 +29,7 @@
 #define DOCUMENT_BYTES		(1024 * 1024)
 
 /* The least that is decompressed of a frame, and of an uncompressed one. */
-#define FIRST_BYTES			4096
+#define FIRST_BYTES			1024
 
 /* A window of the rope, in memory. */
 typedef struct Segment
@@ -174,10 +174,11 @@ grow(Document *document, Segment *segment, uint32 wanted)
 	char	   *buffer;
 	bool		ok;
 
-	if (document->streaming || segment->ready > 0)
+	if (document->streaming)
 		wanted = limit;
 	else
-		wanted = Min(limit, Max(wanted + wanted / 4, FIRST_BYTES));
+		wanted = Min(limit, Max(Max(wanted, 2 * segment->ready),
+										FIRST_BYTES));
 	buffer = MemoryContextAllocHuge(document->context, wanted + shift);
 	rope_reader_init(&reader, document->store, document->lineage);
 	ok = rope_reader_decompress(&reader, &segment->piece, wanted,
@@ -402,6 +403,7 @@ take_root(Document *document, const TreePointer *pointer, const Chunk *root)
 	document->source.view = source_view;
 	document->source.read = source_read;
 	document->source.size = ((const RopeHeader *) root->node)->size;
+	document->source.stable = false;
 	document->source.problem = NULL;
 	document->valid = true;
 }
@@ -547,6 +549,19 @@ document_raise(Document *document)
 	chunk_store_raise(document->store);
 }
 
+/* Is all of the document in one compressed frame? */
+static bool
+is_one_frame(const void *root)
+{
+	PieceCursor cursor;
+	Piece		piece;
+
+	node_pieces_begin(&cursor, root);
+	return ROPE_LEVEL(root) == 1 && node_pieces_next(&cursor, &piece) &&
+		piece.head.size == ((const RopeHeader *) root)->size &&
+		piece.head.method != CODEC_NONE;
+}
+
 /*
  * Restore the flat form of the document with that root.  Returns false, with
  * the problem recorded in the store, when it is damaged.
@@ -566,6 +581,7 @@ document_decode(ChunkStore *store, const Chunk *root, char *flat,
 	document.store = store;
 	document.streaming = true;
 	take_root(&document, &pointer, root);
+	document.source.stable = is_one_frame(root->node);
 	ok = form_decode(&document.source, flat, flat_size);
 	if (!ok && document.source.problem != NULL)
 	{

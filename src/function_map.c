@@ -32,6 +32,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/inval.h"
+#include "utils/plancache.h"
 #include "utils/syscache.h"
 
 #include "function_map.h"
@@ -80,19 +81,22 @@ static bool complete = false;	/* every function of ours was found */
 static bool any = false;		/* one at least was found */
 static Oid	access_method = InvalidOid;
 
-/* Something in pg_proc changed: one of the functions looked up, or all. */
+/*
+ * Something in pg_proc changed: one of the functions looked up, or all.  What
+ * the plan cache holds may do better now, or be forbidden.
+ */
 static void
 forget_function(Datum arg, int cache, uint32 hash)
 {
 	if (!complete || hash == 0)
-	{
 		valid = false;
-		return;
-	}
 	for (int i = 0; i < lengthof(pairs); i++)
 	{
-		if (pairs[i].stock_hash == hash || pairs[i].our_hash == hash)
-			valid = false;
+		if (pairs[i].stock_hash != hash && pairs[i].our_hash != hash)
+			continue;
+		valid = false;
+		ResetPlanCache();
+		break;
 	}
 }
 
@@ -137,33 +141,32 @@ symbol_of(HeapTuple function)
 	return isnull ? pstrdup("") : TextDatumGetCString(value);
 }
 
-/* The function of ours that stands for this one, or InvalidOid. */
-static Oid
-look_up(HeapTuple stock, Oid schema)
+/* Look for the function of ours that stands for the server's. */
+static void
+look_up(FunctionPair *pair, HeapTuple stock, Oid schema)
 {
 	Form_pg_proc stock_form = (Form_pg_proc) GETSTRUCT(stock);
 	HeapTuple	ours;
 	Form_pg_proc form;
 	char	   *symbol;
 	char	   *expected;
-	Oid			result = InvalidOid;
 
-	if (stock_form->prolang != INTERNALlanguageId || !is_public(stock))
-		return InvalidOid;
 	ours = SearchSysCache3(PROCNAMEARGSNSP,
 						   CStringGetDatum(NameStr(stock_form->proname)),
 						   PointerGetDatum(&stock_form->proargtypes),
 						   ObjectIdGetDatum(schema));
 	if (!HeapTupleIsValid(ours))
-		return InvalidOid;
+		return;
 	form = (Form_pg_proc) GETSTRUCT(ours);
+	pair->our_hash = GetSysCacheHashValue1(PROCOID,
+										   ObjectIdGetDatum(form->oid));
 	symbol = symbol_of(ours);
 	expected = psprintf("%s%s", SYMBOL_PREFIX, symbol_of(stock));
-	if (form->prolang == ClanguageId && strcmp(symbol, expected) == 0 &&
-		is_public(ours))
-		result = form->oid;
+	if (stock_form->prolang == INTERNALlanguageId &&
+		form->prolang == ClanguageId && strcmp(symbol, expected) == 0 &&
+		is_public(stock) && is_public(ours))
+		pair->ours = form->oid;
 	ReleaseSysCache(ours);
-	return result;
 }
 
 /* Look everything up. */
@@ -187,12 +190,11 @@ resolve(void)
 		stock = SearchSysCache1(PROCOID, ObjectIdGetDatum(pair->stock));
 		if (!HeapTupleIsValid(stock))
 			continue;
-		pair->ours = look_up(stock, schema);
-		ReleaseSysCache(stock);
 		pair->stock_hash =
 			GetSysCacheHashValue1(PROCOID, ObjectIdGetDatum(pair->stock));
-		pair->our_hash =
-			GetSysCacheHashValue1(PROCOID, ObjectIdGetDatum(pair->ours));
+		pair->our_hash = 0;
+		look_up(pair, stock, schema);
+		ReleaseSysCache(stock);
 		if (OidIsValid(pair->ours))
 			any = true;
 		else

@@ -5,12 +5,14 @@
  *	  jsonb_object_keys, jsonb_each, jsonb_array_elements and the forms of
  *	  these that return text.
  *
- * The server's functions put all rows into a tuplestore.  Ours return a row
- * for each call, so that LIMIT ends the reading.  Members are read in
- * batches; between the batches the document is closed, so that nothing is
- * kept open when the executor stops asking, and what has been read of the
- * document can be forgotten.  The first batch is one member, each further
- * one is twice as long, up to a limit of members and bytes.
+ * The server's functions put all rows into a tuplestore.  Ours do that where
+ * the caller would otherwise do it, which is in FROM; in a select list they
+ * return a row for each call, so that LIMIT ends the reading.
+ *
+ * Members are read in batches; between the batches the document is closed, so
+ * that nothing is kept open when the executor stops asking, and what has been
+ * read of the document can be forgotten.  The first batch is one member, each
+ * further one is twice as long, up to a limit of members and bytes.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,8 +28,8 @@
 #include "json_tree.h"
 
 /* Members of the longest batch, and bytes after which a batch ends. */
-#define BATCH_MEMBERS		64
-#define BATCH_BYTES			16384
+#define BATCH_MEMBERS		512
+#define BATCH_BYTES			32768
 
 /*
  * What stands in max_calls of a call context of ours; the server's functions
@@ -133,13 +135,10 @@ read_batch(MemberWalk *walk)
 	walk->size = Min(2 * walk->size, BATCH_MEMBERS);
 }
 
-/* Begin to return the members of a document that is a tree. */
-static void
-begin_walk(FunctionCallInfo fcinfo, Columns columns, bool as_text)
+/* Set up a walk in the current memory context. */
+static MemberWalk *
+make_walk(FunctionCallInfo fcinfo, Columns columns, bool as_text)
 {
-	FuncCallContext *calls = SRF_FIRSTCALL_INIT();
-	MemoryContext old_context =
-		MemoryContextSwitchTo(calls->multi_call_memory_ctx);
 	MemberWalk *walk = palloc0(sizeof(MemberWalk));
 
 	walk->document = PG_GETARG_DATUM(0);
@@ -149,6 +148,67 @@ begin_walk(FunctionCallInfo fcinfo, Columns columns, bool as_text)
 	walk->context = AllocSetContextCreate(CurrentMemoryContext,
 										  "toaster members",
 										  ALLOCSET_DEFAULT_SIZES);
+	return walk;
+}
+
+/* Set the columns of a member's row; returns how many there are. */
+static int
+member_columns(const MemberWalk *walk, const Member *member, Datum *values,
+			   bool *nulls)
+{
+	int			count = 0;
+
+	if (walk->columns != VALUES)
+	{
+		values[count] = member->key;
+		nulls[count++] = false;
+	}
+	if (walk->columns != KEYS)
+	{
+		values[count] = member->value;
+		nulls[count++] = member->is_null;
+	}
+	return count;
+}
+
+/* Return all members in a tuplestore. */
+static Datum
+return_all(FunctionCallInfo fcinfo, Columns columns, bool as_text)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	MemberWalk *walk = make_walk(fcinfo, columns, as_text);
+	bits32		flags = MAT_SRF_BLESS;
+
+	if (columns != KEYS_AND_VALUES)
+		flags |= MAT_SRF_USE_EXPECTED_DESC;
+	InitMaterializedSRF(fcinfo, flags);
+	while (!walk->done)
+	{
+		read_batch(walk);
+		for (int i = 0; i < walk->count; i++)
+		{
+			Datum		values[2];
+			bool		nulls[2];
+
+			(void) member_columns(walk, &walk->members[i], values, nulls);
+			tuplestore_putvalues(result->setResult, result->setDesc, values,
+								 nulls);
+		}
+	}
+	MemoryContextDelete(walk->context);
+	pfree(walk);
+	return (Datum) 0;
+}
+
+/* Begin to return the members one by one. */
+static void
+begin_walk(FunctionCallInfo fcinfo, Columns columns, bool as_text)
+{
+	FuncCallContext *calls = SRF_FIRSTCALL_INIT();
+	MemoryContext old_context =
+		MemoryContextSwitchTo(calls->multi_call_memory_ctx);
+	MemberWalk *walk = make_walk(fcinfo, columns, as_text);
+
 	if (columns == KEYS_AND_VALUES)
 	{
 		TupleDesc	desc;
@@ -162,46 +222,29 @@ begin_walk(FunctionCallInfo fcinfo, Columns columns, bool as_text)
 	MemoryContextSwitchTo(old_context);
 }
 
-static Datum
-row_of(MemberWalk *walk, const Member *member, bool *is_null)
-{
-	Datum		values[2];
-	bool		nulls[2] = {false, false};
-
-	*is_null = false;
-	switch (walk->columns)
-	{
-		case KEYS:
-			return member->key;
-		case VALUES:
-			*is_null = member->is_null;
-			return member->value;
-		default:
-			values[0] = member->key;
-			values[1] = member->value;
-			nulls[1] = member->is_null;
-			return HeapTupleGetDatum(heap_form_tuple(walk->desc, values,
-													 nulls));
-	}
-}
-
 /* Return the next member. */
 static Datum
 return_next(FunctionCallInfo fcinfo)
 {
 	FuncCallContext *calls = SRF_PERCALL_SETUP();
 	MemberWalk *walk = calls->user_fctx;
-	Datum		result;
-	bool		is_null;
+	Datum		values[2];
+	bool		nulls[2];
 
 	if (walk->returned == walk->count && !walk->done)
 		read_batch(walk);
 	if (walk->returned == walk->count)
 		SRF_RETURN_DONE(calls);
-	result = row_of(walk, &walk->members[walk->returned++], &is_null);
-	if (is_null)
+	if (member_columns(walk, &walk->members[walk->returned++], values,
+					   nulls) == 2)
+	{
+		values[0] = HeapTupleGetDatum(heap_form_tuple(walk->desc, values,
+													  nulls));
+		nulls[0] = false;
+	}
+	if (nulls[0])
 		SRF_RETURN_NEXT_NULL(calls);
-	SRF_RETURN_NEXT(calls, result);
+	SRF_RETURN_NEXT(calls, values[0]);
 }
 
 /*
@@ -223,6 +266,11 @@ return_members(FunctionCallInfo fcinfo, PGFunction stock, enum jbvType type,
 		if (!fits)
 			return json_call_stand_in(fcinfo, stock, &root);
 		json_close(&root);
+		if (fcinfo->resultinfo != NULL &&
+			IsA(fcinfo->resultinfo, ReturnSetInfo) &&
+			(((ReturnSetInfo *) fcinfo->resultinfo)->allowedModes &
+			 SFRM_Materialize_Preferred) != 0)
+			return return_all(fcinfo, columns, as_text);
 		begin_walk(fcinfo, columns, as_text);
 	}
 	else if (((FuncCallContext *) fcinfo->flinfo->fn_extra)->max_calls !=

@@ -34,6 +34,13 @@ is_container(const JsonItem *item)
 	return item->type == jbvArray || item->type == jbvObject;
 }
 
+static bool
+numerics_equal(Numeric a, Numeric b)
+{
+	return DatumGetBool(DirectFunctionCall2(numeric_eq, NumericGetDatum(a),
+											NumericGetDatum(b)));
+}
+
 /* Two scalars. */
 static bool
 scalars_equal(const JsonItem *item, const JsonbValue *other)
@@ -60,9 +67,7 @@ scalars_equal(const JsonItem *item, const JsonbValue *other)
 				memcmp(value.val.string.val, other->val.string.val,
 					   other->val.string.len) == 0;
 		case jbvNumeric:
-			return DatumGetBool(DirectFunctionCall2(numeric_eq,
-													NumericGetDatum(value.val.numeric),
-													NumericGetDatum(other->val.numeric)));
+			return numerics_equal(value.val.numeric, other->val.numeric);
 		default:
 			elog(ERROR, "unexpected type of a scalar: %d", other->type);
 	}

@@ -64,6 +64,7 @@ target_begin(FormSource *source, Target *target, uint32 word,
 
 	if (header + keys_size > size)
 		return problem(source, too_large);
+	target->to.offsets = true;
 	target->to.entries = (JEntry *) (flat + sizeof(uint32));
 	target->to.data = flat + header;
 	target->to.size = size - header;
@@ -120,8 +121,8 @@ decode_keys(FormSource *source, Target *target, const Head *head, uint64 *end)
 		types |= head->from.entries[i];
 	if ((types & JENTRY_TYPEMASK) != JENTRY_ISSTRING)
 		return problem(source, "Key is not a string");
-	entries_copy(target->to.entries, target->next, &target_end,
-				 head->from.entries, 0, end, head->count);
+	entries_copy(&target->to, target->next, &target_end, head->from.entries,
+				 0, end, head->count);
 	if (*end > head->from.size || target_end > target->keys_size)
 		return problem(source, "Key reaches past the end of the keys");
 	memcpy(target->to.data + target->key_end, head->from.data, *end);
@@ -145,7 +146,8 @@ decode_stub(FormSource *source, EntryTarget *to, uint32 index,
 		return problem(source, too_large);
 	memset(to->data + start, 0, aligned - start);
 	to->end = aligned + stub->flat_size;
-	to->entries[index] = entry_make(index, type, to->end - start, to->end);
+	to->entries[index] = entry_make(true, index, type, to->end - start,
+									to->end);
 	*offset += stub->stored_size;
 	if (type == JENTRY_ISCONTAINER)
 		return decode_container(source, at, stub->stored_size,
@@ -247,7 +249,8 @@ view_head(FormSource *source, uint32 offset, uint32 stored_size,
 		return NULL;
 	}
 	bytes = source->view(source, offset, head_size);
-	if (bytes == NULL || (*(const uint32 *) bytes & FORM_SPECIAL) == 0)
+	if (bytes == NULL || source->stable ||
+		(*(const uint32 *) bytes & FORM_SPECIAL) == 0)
 		return bytes;
 	copy = palloc(head_size);
 	memcpy(copy, bytes, head_size);
@@ -265,23 +268,25 @@ decode_children(FormSource *source, Target *target, const char *bytes,
 				int level)
 {
 	const JsonDirectory *head = (const JsonDirectory *) bytes;
-	const JsonDirEntry *entries = (const JsonDirEntry *) (head + 1);
 	uint32		at = offset + head_size;
 
 	if (head_size < sizeof(JsonDirectory) ||
-		(head_size - sizeof(JsonDirectory)) / sizeof(JsonDirEntry) <
-		head->children)
+		head_size < directory_fixed_size((head->word & JB_FOBJECT) != 0,
+										 head->children))
 		return problem(source, "Directory is too short");
 	if (head->level == 0 || head->level >= level)
 		return problem(source, "Directory has a wrong level");
 	for (int i = 0; i < head->children; i++)
 	{
-		if (entries[i].stored_size > offset + stored_size - at)
+		uint32		size = directory_get(head, DIRECTORY_STORED_SIZE, i);
+
+		if (size > offset + stored_size - at)
 			return problem(source, "Child reaches past the end");
-		if (!decode_part(source, target, at, entries[i].stored_size,
-						 entries[i].head_size, head->level))
+		if (!decode_part(source, target, at, size,
+						 directory_get(head, DIRECTORY_HEAD_SIZE, i),
+						 head->level))
 			return false;
-		at += entries[i].stored_size;
+		at += size;
 	}
 	return true;
 }
@@ -301,7 +306,7 @@ decode_part(FormSource *source, Target *target, uint32 offset,
 	CHECK_FOR_INTERRUPTS();
 	if (bytes == NULL)
 		return false;
-	directory = copied &&
+	directory = (*(const uint32 *) bytes & FORM_SPECIAL) != 0 &&
 		(*(const uint32 *) bytes & FORM_DIRECTORY) != 0;
 	if (directory != (level > 1))
 		ok = problem(source, "Child is of another kind than its level");
@@ -376,7 +381,7 @@ decode_container(FormSource *source, uint32 offset, uint32 stored_size,
 	bytes = view_head(source, offset, stored_size, head_size, &copied);
 	if (bytes == NULL)
 		return false;
-	if (!copied)
+	if ((*(const uint32 *) bytes & FORM_SPECIAL) == 0)
 	{
 		if (flat_size > head_size || flat_size < sizeof(uint32))
 			return problem(source, "Container has another size");
@@ -386,7 +391,8 @@ decode_container(FormSource *source, uint32 offset, uint32 stored_size,
 	ok = flat_size >= sizeof(uint32) &&
 		decode_special(source, bytes, offset, stored_size, head_size, flat,
 					   flat_size);
-	pfree(unconstify(char *, bytes));
+	if (copied)
+		pfree(unconstify(char *, bytes));
 	return ok;
 }
 

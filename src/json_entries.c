@@ -21,7 +21,7 @@
  * which move on.
  */
 void
-entries_copy(JEntry *target, uint32 to, uint64 *target_end,
+entries_copy(EntryTarget *target, uint32 to, uint64 *target_end,
 			 const JEntry *source, uint32 from, uint64 *source_end,
 			 uint32 count)
 {
@@ -30,19 +30,22 @@ entries_copy(JEntry *target, uint32 to, uint64 *target_end,
 
 	while (count > 0)
 	{
-		uint32		room = Min(JB_OFFSET_STRIDE - from % JB_OFFSET_STRIDE,
-							   JB_OFFSET_STRIDE - to % JB_OFFSET_STRIDE);
+		uint32		room = JB_OFFSET_STRIDE - from % JB_OFFSET_STRIDE;
 
-		if (from % JB_OFFSET_STRIDE == 0 || to % JB_OFFSET_STRIDE == 0)
+		if (target->offsets)
+			room = Min(room, JB_OFFSET_STRIDE - to % JB_OFFSET_STRIDE);
+		if (from % JB_OFFSET_STRIDE == 0 ||
+			(target->offsets && to % JB_OFFSET_STRIDE == 0))
 		{
 			JEntry		entry = source[from];
 			uint64		start = end;
 
 			end = JBE_HAS_OFF(entry) ? JBE_OFFLENFLD(entry) :
 				start + JBE_OFFLENFLD(entry);
-			target[to] = entry_make(to, entry & JENTRY_TYPEMASK,
-									(end - start) & JENTRY_OFFLENMASK,
-									(end + shift) & JENTRY_OFFLENMASK);
+			target->entries[to] =
+				entry_make(target->offsets, to, entry & JENTRY_TYPEMASK,
+						   (end - start) & JENTRY_OFFLENMASK,
+						   (end + shift) & JENTRY_OFFLENMASK);
 			room = 1;
 		}
 		else
@@ -54,7 +57,7 @@ entries_copy(JEntry *target, uint32 to, uint64 *target_end,
 			{
 				JEntry		entry = source[from + i];
 
-				target[to + i] = entry & ~JENTRY_HAS_OFF;
+				target->entries[to + i] = entry & ~JENTRY_HAS_OFF;
 				sum += JBE_OFFLENFLD(entry);
 			}
 			end += sum;
@@ -65,6 +68,17 @@ entries_copy(JEntry *target, uint32 to, uint64 *target_end,
 	}
 	*target_end = end + shift;
 	*source_end = end;
+}
+
+/* Bytes of count entries that hold lengths, from number `from` on. */
+uint32
+entries_sum(const JEntry *entries, uint32 from, uint32 count)
+{
+	uint32		sum = 0;
+
+	for (uint32 i = from; i < from + count; i++)
+		sum += JBE_OFFLENFLD(entries[i]);
+	return sum;
 }
 
 /* Copy the data of the entries up to *source_end; false without room. */
@@ -100,8 +114,8 @@ copy_aligned(EntryTarget *target, uint32 to, const EntrySource *source,
 	memset(target->data + target->end, 0, aligned - target->end);
 	memcpy(target->data + aligned, source->data + at + pad, length - pad);
 	target->end = aligned + (length - pad);
-	target->entries[to] = entry_make(to, type, target->end - before,
-									 target->end);
+	target->entries[to] = entry_make(target->offsets, to, type,
+									 target->end - before, target->end);
 	*start = cursor.end;
 	return true;
 }
@@ -124,8 +138,7 @@ values_copy(EntryTarget *target, uint32 to, const EntrySource *source,
 	while (free < count &&
 		   !entry_is_aligned(source->entries[from + free] & JENTRY_TYPEMASK))
 		free++;
-	entries_copy(target->entries, to, &target_end, source->entries, from,
-				 &end, free);
+	entries_copy(target, to, &target_end, source->entries, from, &end, free);
 	if (!copy_data(target, target_end, source, *start, end))
 		return false;
 	*start = end;

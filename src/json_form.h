@@ -16,22 +16,27 @@
  *
  * plain	jsonb's own JsonbContainer, byte for byte.
  *
- * run		(FORM_SPECIAL) a JsonbContainer as well, its *head*, which jsonb's
- *			functions can search; but each long member is replaced by a
- *			JsonStub, which looks like a container.  The long members follow
- *			the head in the same order: strings and numerics as their bytes,
- *			containers as containers.  So what is short stands together.
+ * run		(FORM_SPECIAL if it has long members) its *head* is laid out as a
+ *			JsonbContainer, but all entries hold lengths, none an offset, so
+ *			that a change stays where it is; and each long member is replaced
+ *			by a JsonStub, which looks like a container.  The long members
+ *			follow the head in the same order: strings and numerics as their
+ *			bytes, containers as containers.  So what is short stands
+ *			together.
  *
  * directory (FORM_SPECIAL | FORM_DIRECTORY) for a container with many
  *			members: a JsonDirectory, its head, followed by its children,
- *			which are consecutive parts of the container: plain ones and runs
- *			at level 1, directories of the level below above that.
+ *			which are consecutive parts of the container: runs at level 1,
+ *			directories of the level below above that.
  *
- *		+---------------+-------------------+-----------------+----------+
- *		| JsonDirectory | n * JsonDirEntry  | n * end of key  | keys     |
- *		+---------------+-------------------+-----------------+----------+
+ *		+---------------+---------------------------------+----------+
+ *		| JsonDirectory | fields of children, transposed  | keys     |
+ *		+---------------+---------------------------------+----------+
  *
- *			The keys are the first keys of the children of an object.
+ *			The keys are the first keys of the children of an object.  The
+ *			fields (enum DirectoryField) stand in columns of bytes, all
+ *			lowest bytes of a field first, since columns of zeros compress
+ *			to nothing.
  *
  * Every part of a head, long member and child is padded to 4 bytes.
  *
@@ -96,14 +101,53 @@ typedef struct JsonDirectory
 	JsonSpan	span;			/* of all values below */
 } JsonDirectory;
 
-typedef struct JsonDirEntry
+/* What a directory says of a child. */
+typedef enum DirectoryField
 {
-	uint32		count;			/* of members */
-	uint32		stored_size;
-	uint32		head_size;
-	uint32		keys_size;
-	JsonSpan	span;
-} JsonDirEntry;
+	DIRECTORY_COUNT,			/* of members */
+	DIRECTORY_STORED_SIZE,
+	DIRECTORY_HEAD_SIZE,
+	DIRECTORY_BEFORE,			/* its span */
+	DIRECTORY_AFTER,
+	DIRECTORY_ARRAY_FIELDS,
+
+	/* of objects only */
+	DIRECTORY_KEYS_SIZE = DIRECTORY_ARRAY_FIELDS,
+	DIRECTORY_KEY_END,			/* of its first key, among the keys */
+	DIRECTORY_OBJECT_FIELDS
+} DirectoryField;
+
+/* Bytes of a directory without its keys, before padding. */
+static inline uint32
+directory_fixed_size(bool object, uint32 children)
+{
+	return sizeof(JsonDirectory) + children * sizeof(uint32) *
+		(object ? DIRECTORY_OBJECT_FIELDS : DIRECTORY_ARRAY_FIELDS);
+}
+
+/* A field of a child. */
+static inline uint32
+directory_get(const JsonDirectory *directory, DirectoryField field,
+			  uint32 child)
+{
+	uint32		n = directory->children;
+	const uint8 *column = (const uint8 *) (directory + 1) + 4 * n * field +
+		child;
+
+	return column[0] | column[n] << 8 | column[2 * n] << 16 |
+		(uint32) column[3 * n] << 24;
+}
+
+static inline void
+directory_set(JsonDirectory *directory, DirectoryField field, uint32 child,
+			  uint32 value)
+{
+	uint32		n = directory->children;
+	uint8	   *column = (uint8 *) (directory + 1) + 4 * n * field + child;
+
+	for (int i = 0; i < 4; i++)
+		column[i * n] = value >> (8 * i);
+}
 
 /* How documents are cut; all in bytes but the last two. */
 typedef struct FormLimits
@@ -129,6 +173,7 @@ struct FormSource
 	bool		(*read) (FormSource *source, uint32 offset, uint32 length,
 						 char *target);
 	uint32		size;			/* of the stored form */
+	bool		stable;			/* views stay valid after the next one */
 	const char *problem;
 };
 
@@ -154,6 +199,7 @@ typedef struct EntrySource
 /* And of one that they are copied to. */
 typedef struct EntryTarget
 {
+	bool		offsets;		/* some entries hold offsets, as jsonb's do */
 	JEntry	   *entries;
 	char	   *data;
 	uint32		size;			/* that data may take */
@@ -161,9 +207,10 @@ typedef struct EntryTarget
 } EntryTarget;
 
 /* json_entries.c */
-extern void entries_copy(JEntry *target, uint32 to, uint64 *target_end,
+extern void entries_copy(EntryTarget *target, uint32 to, uint64 *target_end,
 						 const JEntry *source, uint32 from,
 						 uint64 *source_end, uint32 count);
+extern uint32 entries_sum(const JEntry *entries, uint32 from, uint32 count);
 extern bool values_copy(EntryTarget *target, uint32 to,
 						const EntrySource *source, uint32 from,
 						uint64 *start, uint32 count);
@@ -194,11 +241,14 @@ entry_next(EntryCursor *cursor, uint32 *start, uint32 *length)
 	return entry & JENTRY_TYPEMASK;
 }
 
-/* The entry with the given number, for length bytes that end at end. */
+/*
+ * The entry with the given number, for length bytes that end at end, in a
+ * container with or without offsets.
+ */
 static inline JEntry
-entry_make(uint32 index, uint32 type, uint32 length, uint32 end)
+entry_make(bool offsets, uint32 index, uint32 type, uint32 length, uint32 end)
 {
-	return type | (index % JB_OFFSET_STRIDE == 0 ?
+	return type | (offsets && index % JB_OFFSET_STRIDE == 0 ?
 				   JENTRY_HAS_OFF | end : length);
 }
 

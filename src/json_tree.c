@@ -14,6 +14,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
+#include "json_head.h"
 #include "json_lazy.h"
 #include "json_tree.h"
 #include "stats.h"
@@ -21,23 +22,8 @@
 /* Containers up to this size are returned flat, not as lazy datums. */
 #define LAZY_SIZE			2048
 
-struct JsonIterator
-{
-	JsonItem	container;
-	uint32		next;			/* member to come */
-	uint32		count;
-	bool		object;
-	char	   *run;			/* head of the run with the next member */
-	uint32		run_count;
-	uint32		run_next;
-	uint32		long_offset;	/* of the next long member */
-	EntryCursor keys;
-	EntryCursor values;
-	const char *data;
-};
-
-pg_noreturn static void
-raise_damaged(Document *document, const char *problem)
+void
+json_raise_damaged(Document *document, const char *problem)
 {
 	document_source(document)->problem = problem;
 	document_raise(document);
@@ -45,12 +31,12 @@ raise_damaged(Document *document, const char *problem)
 }
 
 /* The head of a stored container. */
-static const char *
-view_head(const JsonItem *container)
+const char *
+json_view_head(const JsonItem *container)
 {
 	if (container->head_size < sizeof(uint32) ||
 		container->head_size > container->stored_size)
-		raise_damaged(container->document, "Container has a wrong size");
+		json_raise_damaged(container->document, "Container has a wrong size");
 	return document_view(container->document, container->offset,
 						 container->head_size);
 }
@@ -66,8 +52,8 @@ container_word(const JsonItem *container)
 }
 
 /* An item for a value that is in memory. */
-static void
-set_value(Document *document, const JsonbValue *value, JsonItem *item)
+void
+json_set_value(Document *document, const JsonbValue *value, JsonItem *item)
 {
 	memset(item, 0, sizeof(JsonItem));
 	item->document = document;
@@ -79,8 +65,8 @@ set_value(Document *document, const JsonbValue *value, JsonItem *item)
 }
 
 /* An item for the long member of a stub. */
-static void
-set_stub(Document *document, const JsonStub *stub, uint32 offset,
+void
+json_set_stub(Document *document, const JsonStub *stub, uint32 offset,
 		 JsonItem *item)
 {
 	memset(item, 0, sizeof(JsonItem));
@@ -104,100 +90,178 @@ set_stub(Document *document, const JsonStub *stub, uint32 offset,
 	}
 }
 
-/* The stub that stands in a run's head for a value; NULL if it is no stub. */
-static const JsonStub *
-value_stub(const char *head, const JsonbValue *value)
+/* Set *value to what an entry of a head stands for. */
+void
+json_entry_value(const char *data, uint32 type, uint32 start, uint32 length,
+			JsonbValue *value)
 {
-	if ((*(const uint32 *) head & FORM_SPECIAL) == 0 ||
-		value->type != jbvBinary ||
+	char	   *at = unconstify(char *, data + start);
+	char	   *aligned = unconstify(char *, data + FORM_ALIGN(start));
+
+	switch (type)
+	{
+		case JENTRY_ISSTRING:
+			value->type = jbvString;
+			value->val.string.val = at;
+			value->val.string.len = length;
+			break;
+		case JENTRY_ISNUMERIC:
+			value->type = jbvNumeric;
+			value->val.numeric = (Numeric) aligned;
+			break;
+		case JENTRY_ISBOOL_TRUE:
+		case JENTRY_ISBOOL_FALSE:
+			value->type = jbvBool;
+			value->val.boolean = type == JENTRY_ISBOOL_TRUE;
+			break;
+		case JENTRY_ISNULL:
+			value->type = jbvNull;
+			break;
+		default:
+			value->type = jbvBinary;
+			value->val.binary.data = (JsonbContainer *) aligned;
+			value->val.binary.len = length - (aligned - at);
+	}
+}
+
+/* The stub that a value of a run's head is; NULL if it is itself. */
+const JsonStub *
+json_value_stub(const JsonbValue *value)
+{
+	if (value->type != jbvBinary ||
 		(value->val.binary.data->header & FORM_SPECIAL) == 0)
 		return NULL;
 	return (const JsonStub *) value->val.binary.data;
 }
 
-/* Bytes of the long members before the one with that stub. */
+/* Bytes of the long members before the entry with that number. */
 static uint32
-stored_before(const char *head, const JsonStub *stub)
+stored_before(const char *head, uint32 first, uint32 entry)
 {
-	uint32		word = *(const uint32 *) head;
-	const char *data = head + sizeof(uint32) +
-		form_entries(word) * sizeof(JEntry);
-	EntryCursor cursor;
+	const JEntry *entries = (const JEntry *) (head + sizeof(uint32));
+	const char *data = (const char *)
+		(entries + form_entries(*(const uint32 *) head));
+	EntryCursor cursor = {entries, first, entries_sum(entries, 0, first)};
 	uint32		before = 0;
 
-	cursor.entries = (const JEntry *) (head + sizeof(uint32));
-	cursor.index = 0;
-	cursor.end = 0;
-	if ((word & JB_FOBJECT) != 0)
-	{
-		cursor.index = word & JB_CMASK;
-		cursor.end = getJsonbOffset((const JsonbContainer *) head,
-									cursor.index);
-	}
-	for (;;)
+	while (cursor.index < entry)
 	{
 		uint32		start;
 		uint32		length;
-		const JsonStub *other;
+		const JsonStub *stub;
 
 		if (entry_next(&cursor, &start, &length) != JENTRY_ISCONTAINER)
 			continue;
-		other = (const JsonStub *) (data + FORM_ALIGN(start));
-		if (other >= stub)
-			return before;
-		if ((other->word & FORM_SPECIAL) != 0)
-			before += other->stored_size;
+		stub = (const JsonStub *) (data + FORM_ALIGN(start));
+		if ((stub->word & FORM_SPECIAL) != 0)
+			before += stub->stored_size;
 	}
+	return before;
 }
 
-/* What a search found in a run's head, as an item. */
+/* Set *item to the member of a run with that number. */
 static void
-set_found(const JsonItem *run, const char *head, const JsonbValue *value,
-		  JsonItem *item)
+run_member(const JsonItem *run, const char *head, uint32 member,
+		   JsonItem *item)
 {
-	const JsonStub *stub = value_stub(head, value);
+	uint32		word = *(const uint32 *) head;
+	const JEntry *entries = (const JEntry *) (head + sizeof(uint32));
+	const char *data = (const char *) (entries + form_entries(word));
+	uint32		first = (word & JB_FOBJECT) != 0 ? word & JB_CMASK : 0;
+	uint32		start = entries_sum(entries, 0, first + member);
+	JEntry		entry = entries[first + member];
+	JsonbValue	value;
+	const JsonStub *stub;
 
+	if (data + start + JBE_OFFLENFLD(entry) > head + run->head_size)
+		json_raise_damaged(run->document,
+						   "Value reaches past the end of the head");
+	json_entry_value(data, entry & JENTRY_TYPEMASK, start,
+					 JBE_OFFLENFLD(entry), &value);
+	stub = (word & FORM_SPECIAL) != 0 ? json_value_stub(&value) : NULL;
 	if (stub == NULL)
-		set_value(run->document, value, item);
+		json_set_value(run->document, &value, item);
 	else
-		set_stub(run->document, stub, run->offset + run->head_size +
-				 stored_before(head, stub), item);
+		json_set_stub(run->document, stub, run->offset + run->head_size +
+				 stored_before(head, first, first + member), item);
+}
+
+/*
+ * The number of a key in a run's head, or -1.  Keys are ordered by length
+ * first, so that those of one length are found by their entries alone, and
+ * then stand at equal distances.
+ */
+static int64
+run_find_key(const JsonItem *run, const char *head, const char *key,
+			 uint32 length)
+{
+	uint32		count = *(const uint32 *) head & JB_CMASK;
+	const JEntry *entries = (const JEntry *) (head + sizeof(uint32));
+	const char *keys = (const char *) (entries + 2 * count);
+	uint32		low = 0;
+	uint32		high = count;
+	uint32		first;
+
+	while (low < high)
+	{
+		uint32		middle = (low + high) / 2;
+
+		if (JBE_OFFLENFLD(entries[middle]) < length)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	first = low;
+	keys += entries_sum(entries, 0, first);
+	for (high = count; low < high;)
+	{
+		uint32		middle = (low + high) / 2;
+		const char *at = keys + (Size) (middle - first) * length;
+		int			order = JBE_OFFLENFLD(entries[middle]) - length;
+
+		if (order == 0)
+		{
+			if (at + length > head + run->head_size)
+				json_raise_damaged(run->document,
+							  "Key reaches past the end of the head");
+			order = memcmp(at, key, length);
+		}
+		if (order == 0)
+			return middle;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return -1;
 }
 
 /* Make container the child of its directory with that number. */
-static void
-descend(JsonItem *container, const char *head, int child)
+void
+json_descend(JsonItem *container, const char *head, int child)
 {
 	const JsonDirectory *directory = (const JsonDirectory *) head;
-	const JsonDirEntry *entries = (const JsonDirEntry *) (directory + 1);
 	uint32		offset = container->offset + container->head_size;
 	uint32		end = container->offset + container->stored_size;
 
 	check_stack_depth();
 	for (int i = 0; i < child; i++)
-		offset += entries[i].stored_size;
-	container->stored_size = entries[child].stored_size;
-	container->head_size = entries[child].head_size;
+		offset += directory_get(directory, DIRECTORY_STORED_SIZE, i);
+	container->stored_size = directory_get(directory, DIRECTORY_STORED_SIZE,
+										   child);
+	container->head_size = directory_get(directory, DIRECTORY_HEAD_SIZE,
+										 child);
 	container->offset = offset;
 	if (offset > end || container->stored_size > end - offset)
-		raise_damaged(container->document, "Child reaches past the end");
+		json_raise_damaged(container->document, "Child reaches past the end");
 }
 
-static bool
-is_directory(const char *head)
+bool
+json_is_directory(const char *head)
 {
 	uint32		word = *(const uint32 *) head;
 
 	return (word & FORM_SPECIAL) != 0 && (word & FORM_DIRECTORY) != 0;
-}
-
-/* Compare keys in jsonb's order. */
-static int
-compare_keys(const char *a, uint32 a_size, const char *b, uint32 b_size)
-{
-	if (a_size != b_size)
-		return a_size > b_size ? 1 : -1;
-	return memcmp(a, b, a_size);
 }
 
 /* The last child of a directory whose first key is not above key; or -1. */
@@ -205,40 +269,54 @@ static int
 child_with_key(const char *head, const char *key, uint32 length)
 {
 	const JsonDirectory *directory = (const JsonDirectory *) head;
-	const JsonDirEntry *entries = (const JsonDirEntry *) (directory + 1);
-	const uint32 *ends = (const uint32 *) (entries + directory->children);
-	const char *keys = (const char *) (ends + directory->children);
+	const char *keys = head +
+		directory_fixed_size(true, directory->children);
 	int			low = 0;
 	int			high = directory->children;
 
 	while (low < high)
 	{
 		int			middle = (low + high) / 2;
-		uint32		start = middle == 0 ? 0 : ends[middle - 1];
+		uint32		start = middle == 0 ? 0 :
+			directory_get(directory, DIRECTORY_KEY_END, middle - 1);
+		uint32		size = directory_get(directory, DIRECTORY_KEY_END,
+										 middle) - start;
+		bool		above = size > length;
 
-		if (compare_keys(keys + start, ends[middle] - start, key,
-						 length) <= 0)
-			low = middle + 1;
-		else
+		if (size == length)
+			above = memcmp(keys + start, key, length) > 0;
+		if (above)
 			high = middle;
+		else
+			low = middle + 1;
 	}
 	return low - 1;
 }
 
 /* The child of a directory with the member of that number, made relative. */
-static int
-child_with_member(const JsonItem *container, const char *head, uint32 *index)
+int
+json_child_with_member(const JsonItem *container, const char *head,
+					   uint32 *index)
 {
 	const JsonDirectory *directory = (const JsonDirectory *) head;
-	const JsonDirEntry *entries = (const JsonDirEntry *) (directory + 1);
 
 	for (int i = 0; i < directory->children; i++)
 	{
-		if (*index < entries[i].count)
+		uint32		count = directory_get(directory, DIRECTORY_COUNT, i);
+
+		if (*index < count)
 			return i;
-		*index -= entries[i].count;
+		*index -= count;
 	}
-	raise_damaged(container->document, "Directory has too few members");
+	json_raise_damaged(container->document, "Directory has too few members");
+}
+
+/* Is that a head whose entries hold lengths only? */
+static bool
+is_run(const JsonItem *container, const JsonItem *at, const char *head)
+{
+	return at->offset != container->offset ||
+		(*(const uint32 *) head & FORM_SPECIAL) != 0;
 }
 
 /*
@@ -252,27 +330,31 @@ json_find_key(const JsonItem *object, const char *key, int length,
 	JsonItem	at = *object;
 	JsonbValue	value;
 	const char *head;
+	int64		number;
 
 	if (!object->stored)
-	{
-		if (getKeyJsonValueFromContainer(object->value.val.binary.data, key,
-										 length, &value) == NULL)
-			return false;
-		set_value(object->document, &value, member);
-		return true;
-	}
-	while (is_directory(head = view_head(&at)))
-	{
-		int			child = child_with_key(head, key, length);
+		head = (const char *) object->value.val.binary.data;
+	else
+		while (json_is_directory(head = json_view_head(&at)))
+		{
+			int			child = child_with_key(head, key, length);
 
-		if (child < 0)
+			if (child < 0)
+				return false;
+			json_descend(&at, head, child);
+		}
+	if (object->stored && is_run(object, &at, head))
+	{
+		number = run_find_key(&at, head, key, length);
+		if (number < 0)
 			return false;
-		descend(&at, head, child);
+		run_member(&at, head, number, member);
+		return true;
 	}
 	if (getKeyJsonValueFromContainer((JsonbContainer *) head, key, length,
 									 &value) == NULL)
 		return false;
-	set_found(&at, head, &value, member);
+	json_set_value(object->document, &value, member);
 	return true;
 }
 
@@ -288,19 +370,19 @@ json_find_index(const JsonItem *array, int64 index, JsonItem *element)
 	if (index < 0 || index >= json_count(array))
 		return false;
 	if (!array->stored)
+		head = (const char *) array->value.val.binary.data;
+	else
+		while (json_is_directory(head = json_view_head(&at)))
+			json_descend(&at, head, json_child_with_member(&at, head, &left));
+	if (left >= (*(const uint32 *) head & JB_CMASK))
+		json_raise_damaged(array->document, "Run has too few members");
+	if (array->stored && is_run(array, &at, head))
 	{
-		value = getIthJsonbValueFromContainer(array->value.val.binary.data,
-											  left);
-		set_value(array->document, value, element);
-		pfree(value);
+		run_member(&at, head, left, element);
 		return true;
 	}
-	while (is_directory(head = view_head(&at)))
-		descend(&at, head, child_with_member(&at, head, &left));
 	value = getIthJsonbValueFromContainer((JsonbContainer *) head, left);
-	if (value == NULL)
-		raise_damaged(array->document, "Run has too few members");
-	set_found(&at, head, value, element);
+	json_set_value(array->document, value, element);
 	pfree(value);
 	return true;
 }
@@ -381,7 +463,8 @@ read_scalar(const JsonItem *item)
 	char	   *bytes = palloc(item->flat_size + 1);
 
 	if (item->flat_size > item->stored_size)
-		raise_damaged(item->document, "Long member is longer than it says");
+		json_raise_damaged(item->document,
+						   "Long member is longer than it says");
 	document_read(item->document, item->offset, item->flat_size, bytes);
 	bytes[item->flat_size] = '\0';
 	return bytes;
@@ -485,159 +568,4 @@ json_item_text(const JsonItem *item)
 												  value.val.binary.data,
 												  value.val.binary.len));
 	}
-}
-
-/*
- * Start to walk over the members of a container, from the one with that
- * number on.  Memory: a head, whatever the size of the container.
- */
-JsonIterator *
-json_iterate(const JsonItem *container, uint32 start)
-{
-	JsonIterator *iterator = palloc0(sizeof(JsonIterator));
-
-	iterator->container = *container;
-	iterator->object = container->type == jbvObject;
-	iterator->count = json_count(container);
-	iterator->next = start;
-	return iterator;
-}
-
-void
-json_iterate_end(JsonIterator *iterator)
-{
-	if (iterator->run != NULL)
-		pfree(iterator->run);
-	pfree(iterator);
-}
-
-/* Set the cursors to a member of the run whose head is at hand. */
-static void
-run_begin(JsonIterator *iterator, const char *head, uint32 skip)
-{
-	uint32		word = *(const uint32 *) head;
-
-	iterator->run_count = word & JB_CMASK;
-	iterator->run_next = skip;
-	iterator->data = head + sizeof(uint32) +
-		form_entries(word) * sizeof(JEntry);
-	iterator->keys.entries = iterator->values.entries =
-		(const JEntry *) (head + sizeof(uint32));
-	iterator->keys.index = skip;
-	iterator->keys.end = getJsonbOffset((const JsonbContainer *) head, skip);
-	iterator->values.index = skip;
-	if (iterator->object)
-		iterator->values.index += iterator->run_count;
-	iterator->values.end = getJsonbOffset((const JsonbContainer *) head,
-										  iterator->values.index);
-}
-
-/* Go to the run that has the next member. */
-static void
-next_run(JsonIterator *iterator)
-{
-	JsonItem	at = iterator->container;
-	uint32		skip = iterator->next;
-	const char *head;
-
-	CHECK_FOR_INTERRUPTS();
-	if (!at.stored)
-	{
-		run_begin(iterator, (const char *) at.value.val.binary.data, skip);
-		return;
-	}
-	while (is_directory(head = view_head(&at)))
-		descend(&at, head, child_with_member(&at, head, &skip));
-	if (iterator->run != NULL)
-		pfree(iterator->run);
-	iterator->run = palloc(at.head_size);
-	memcpy(iterator->run, head, at.head_size);
-	iterator->long_offset = at.offset + at.head_size;
-	run_begin(iterator, iterator->run, 0);
-	if (skip >= iterator->run_count)
-		raise_damaged(at.document, "Run has too few members");
-	for (uint32 i = 0; i < skip; i++)
-	{
-		JsonbValue	key;
-		JsonItem	value;
-
-		iterator->next--;
-		json_next(iterator, &key, &value);
-	}
-}
-
-/* Set *value to what an entry of a run stands for. */
-static void
-set_entry_value(JsonIterator *iterator, uint32 type, uint32 start,
-				uint32 length, JsonItem *item)
-{
-	const char *at = iterator->data + start;
-	const char *aligned = iterator->data + FORM_ALIGN(start);
-	JsonbValue	value;
-
-	memset(&value, 0, sizeof(value));
-	switch (type)
-	{
-		case JENTRY_ISSTRING:
-			value.type = jbvString;
-			value.val.string.val = unconstify(char *, at);
-			value.val.string.len = length;
-			break;
-		case JENTRY_ISNUMERIC:
-			value.type = jbvNumeric;
-			value.val.numeric = (Numeric) aligned;
-			break;
-		case JENTRY_ISBOOL_TRUE:
-		case JENTRY_ISBOOL_FALSE:
-			value.type = jbvBool;
-			value.val.boolean = type == JENTRY_ISBOOL_TRUE;
-			break;
-		case JENTRY_ISNULL:
-			value.type = jbvNull;
-			break;
-		default:
-			value.type = jbvBinary;
-			value.val.binary.data = (JsonbContainer *) aligned;
-			value.val.binary.len = length - (aligned - at);
-	}
-	if (iterator->run != NULL && value.type == jbvBinary &&
-		(value.val.binary.data->header & FORM_SPECIAL) != 0)
-	{
-		const JsonStub *stub = (const JsonStub *) aligned;
-
-		set_stub(iterator->container.document, stub, iterator->long_offset,
-				 item);
-		iterator->long_offset += stub->stored_size;
-	}
-	else
-		set_value(iterator->container.document, &value, item);
-}
-
-/*
- * Set *value, and *key for an object, to the next member; false at the end.
- * They are valid until the next call.
- */
-bool
-json_next(JsonIterator *iterator, JsonbValue *key, JsonItem *value)
-{
-	uint32		start;
-	uint32		length;
-	uint32		type;
-
-	if (iterator->next >= iterator->count)
-		return false;
-	if (iterator->run_next == iterator->run_count)
-		next_run(iterator);
-	if (iterator->object)
-	{
-		(void) entry_next(&iterator->keys, &start, &length);
-		key->type = jbvString;
-		key->val.string.val = unconstify(char *, iterator->data + start);
-		key->val.string.len = length;
-	}
-	type = entry_next(&iterator->values, &start, &length);
-	set_entry_value(iterator, type, start, length, value);
-	iterator->run_next++;
-	iterator->next++;
-	return true;
 }

@@ -183,15 +183,14 @@ path_of_subscripts(List *subscripts)
 			constant = false;
 	}
 	if (constant)
+	{
+		ArrayType  *array = construct_md_array(values, nulls, 1, &count,
+											   &lower, TEXTOID, -1, false,
+											   TYPALIGN_INT);
+
 		return (Expr *) makeConst(TEXTARRAYOID, -1, DEFAULT_COLLATION_OID, -1,
-								  PointerGetDatum(construct_md_array(values,
-																	 nulls,
-																	 1, &count,
-																	 &lower,
-																	 TEXTOID,
-																	 -1, false,
-																	 TYPALIGN_INT)),
-								  false, false);
+								  PointerGetDatum(array), false, false);
+	}
 	path->array_typeid = TEXTARRAYOID;
 	path->array_collid = DEFAULT_COLLATION_OID;
 	path->element_typeid = TEXTOID;

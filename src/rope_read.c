@@ -135,7 +135,7 @@ rope_reader_decompress(RopeReader *reader, const Piece *piece, Size wanted,
 					   char *target)
 {
 	const PieceHeader *head = &piece->head;
-	Size		size = stored_size(piece);
+	Size		size;
 	ItemPointerData tid;
 	Chunk		chunk;
 	bool		ok;
@@ -148,10 +148,12 @@ rope_reader_decompress(RopeReader *reader, const Piece *piece, Size wanted,
 		return rope_reader_stored(reader, piece, 0, wanted, target);
 
 	stats_add(STATS_NODES_DECOMPRESSED, 1);
+	size = codec_prefix(head->method, wanted, stored_size(piece),
+						head->frame_size);
 	if (head->refs == 0)
 		ok = codec_decompress(head->method, piece->bytes, size, target,
 							  wanted, head->frame_size);
-	else if (head->refs == 1 && head->inline_size == 0)
+	else if (size <= payload_size(&piece->refs[0]))
 	{
 		if (!chunk_store_get_child(reader->store, reader->lineage,
 								   &piece->refs[0], 0, &chunk))

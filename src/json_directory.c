@@ -1,0 +1,182 @@
+/*-------------------------------------------------------------------------
+ *
+ * json_directory.c
+ *	  Writing the directories of a large container's stored form.
+ *
+ * Pure, as json_encode.c is, which writes the runs that directories name.
+ * Directories end where the hash of the last member says so, so that equal
+ * parts of two documents are grouped alike.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "json_directory.h"
+
+/* Bits of a part's hash, above those that end runs, that end directories. */
+#define DIRECTORY_SHIFT		8
+#define DIRECTORY_MASK		15U
+
+/* Each level has half of the parts of the level below, at most. */
+#define MAX_LEVELS			32
+
+/* Room for one more part. */
+Part *
+part_list_add(PartList *list)
+{
+	if (list->count == list->capacity)
+	{
+		list->capacity = Max(16, 2 * list->capacity);
+		list->parts = list->parts == NULL ?
+			palloc(list->capacity * sizeof(Part)) :
+			repalloc_huge(list->parts, list->capacity * sizeof(Part));
+	}
+	return &list->parts[list->count++];
+}
+
+/* Bytes of the directory of some parts. */
+static uint32
+directory_size(const Part *parts, uint32 count)
+{
+	Size		size = directory_fixed_size(parts[0].key != NULL, count);
+
+	for (uint32 i = 0; i < count; i++)
+		size += parts[i].key_size;
+	return FORM_ALIGN(size);
+}
+
+/* Gather the parts of one level under directories of the next. */
+static void
+group_parts(const FormLimits *limits, const PartList *below, int level,
+			PartList *above)
+{
+	uint32		first = 0;
+	bool		top = below->count <= limits->children_max;
+
+	for (uint32 i = 0; i < below->count; i++)
+	{
+		uint32		hash = below->parts[i].hash >> (DIRECTORY_SHIFT + level);
+		uint32		count = i + 1 - first;
+		Part	   *part;
+
+		if (i < below->count - 1 &&
+			(top || count < limits->children_max) &&
+			(top || count < limits->children_min ||
+			 (hash & DIRECTORY_MASK) != 0))
+			continue;
+		part = part_list_add(above);
+		memset(part, 0, sizeof(Part));
+		part->key = below->parts[first].key;
+		part->key_size = below->parts[first].key_size;
+		part->hash = below->parts[i].hash;
+		part->first_part = first;
+		part->parts = count;
+		part->head_size = directory_size(&below->parts[first], count);
+		part->stored_size = part->head_size;
+		for (uint32 j = first; j <= i; j++)
+		{
+			const Part *child = &below->parts[j];
+
+			part->count += child->count;
+			part->stored_size += child->stored_size;
+			part->keys_size += child->keys_size;
+			span_append(&part->span, &child->span);
+		}
+		first = i + 1;
+	}
+}
+
+/* Write the directory of a part whose children are of the level below. */
+static void
+write_directory(char *target, const Part *part, const Part *children,
+				int level)
+{
+	bool		object = part->key != NULL;
+	JsonDirectory *head = (JsonDirectory *) target;
+	char	   *keys = target + directory_fixed_size(object, part->parts);
+	uint32		end = 0;
+
+	head->word = part->count | FORM_SPECIAL | FORM_DIRECTORY |
+		(object ? JB_FOBJECT : JB_FARRAY);
+	head->level = level;
+	head->children = part->parts;
+	head->keys_size = part->keys_size;
+	head->span = part->span;
+	for (uint32 i = 0; i < part->parts; i++)
+	{
+		const Part *child = &children[i];
+
+		directory_set(head, DIRECTORY_COUNT, i, child->count);
+		directory_set(head, DIRECTORY_STORED_SIZE, i, child->stored_size);
+		directory_set(head, DIRECTORY_HEAD_SIZE, i, child->head_size);
+		directory_set(head, DIRECTORY_BEFORE, i, child->span.before);
+		directory_set(head, DIRECTORY_AFTER, i, child->span.after);
+		if (!object)
+			continue;
+		memcpy(keys + end, child->key, child->key_size);
+		end += child->key_size;
+		directory_set(head, DIRECTORY_KEYS_SIZE, i, child->keys_size);
+		directory_set(head, DIRECTORY_KEY_END, i, end);
+	}
+	memset(keys + end, 0, target + part->head_size - (keys + end));
+}
+
+/*
+ * Move the runs below a part, which end at *from, to end at *to, with the
+ * directories before the parts that they are of.
+ */
+static void
+place_part(char *base, const PartList *levels, int level, uint32 index,
+		   uint32 *from, uint32 *to)
+{
+	const Part *part = &levels[level].parts[index];
+
+	check_stack_depth();
+	if (level == 0)
+	{
+		*from -= part->stored_size;
+		*to -= part->stored_size;
+		memmove(base + *to, base + *from, part->stored_size);
+		return;
+	}
+	for (uint32 i = part->parts; i > 0; i--)
+		place_part(base, levels, level - 1, part->first_part + i - 1, from,
+				   to);
+	*to -= part->head_size;
+	write_directory(base + *to, part,
+					&levels[level - 1].parts[part->first_part], level);
+}
+
+/*
+ * Put directories before the runs that were written from start to the end of
+ * stored.  Returns the size of the first one's head.
+ */
+uint32
+directories_place(StringInfo stored, uint32 start, const PartList *runs,
+				  const FormLimits *limits)
+{
+	PartList	levels[MAX_LEVELS];
+	int			top = 0;
+	uint32		head_size;
+	uint32		from = stored->len;
+	uint32		to;
+
+	memset(levels, 0, sizeof(levels));
+	levels[0] = *runs;
+	do
+	{
+		group_parts(limits, &levels[top], top + 1, &levels[top + 1]);
+		top++;
+	} while (levels[top].count > 1);
+	to = start + levels[top].parts[0].stored_size;
+	head_size = levels[top].parts[0].head_size;
+	enlargeStringInfo(stored, to - from);
+	stored->len = to;
+	place_part(stored->data, levels, top, 0, &from, &to);
+	Assert(from == start && to == start);
+	for (int i = 1; i <= top; i++)
+		pfree(levels[i].parts);
+	return head_size;
+}
