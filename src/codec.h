@@ -16,6 +16,8 @@ extern const char *codec_name(int codec);
 extern Size codec_bound(int codec, Size size);
 extern Size codec_compress(int codec, const char *source, Size *size,
 						   char *target, Size capacity);
+extern Size codec_lz4_within(const char *source, Size size, char *target,
+							 Size capacity);
 extern bool codec_decompress(int codec, const char *stored, Size stored_size,
 							 char *target, Size wanted, Size frame_size);
 

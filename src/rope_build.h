@@ -42,7 +42,7 @@ typedef struct RopeBuilder
 	FlatValue	flat;			/* the new value, for fresh bytes */
 	uint32		position;		/* bytes of it that pieces cover */
 	BuildLevel	levels[NODE_MAX_LEVEL + 1]; /* from 1 */
-	bytea	   *image;			/* node being written */
+	ChunkDraft *image;			/* node being written */
 	char	   *packed;			/* frame being written, compressed */
 	Size		packed_capacity;
 	double		ratio;			/* of the last frame's compression */

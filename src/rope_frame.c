@@ -140,7 +140,7 @@ put_data(RopeBuilder *builder, const char *data, const Size *sizes,
 		 int count, Ref *refs)
 {
 	ItemPointerData tids[CHUNK_STORE_BATCH];
-	bytea	   *nodes[CHUNK_STORE_BATCH];
+	ChunkDraft *drafts[CHUNK_STORE_BATCH];
 	NodeHeader	header = {NODE_FORMAT, NODE_KIND_DATA, 0, 0};
 
 	for (int i = 0; i < count; i++)
@@ -148,22 +148,21 @@ put_data(RopeBuilder *builder, const char *data, const Size *sizes,
 		Size		node_size = sizes[i] + sizeof(header);
 		char	   *node;
 
-		nodes[i] = palloc(VARHDRSZ + node_size);
-		SET_VARSIZE(nodes[i], VARHDRSZ + node_size);
-		node = VARDATA(nodes[i]);
+		drafts[i] = chunk_store_draft(node_size);
+		node = drafts[i]->node;
 		memcpy(node, &header, sizeof(header));
 		memcpy(node + sizeof(header), data, sizes[i]);
 		data += sizes[i];
 		refs[i].size = node_size;
 		refs[i].crc = node_crc(node, node_size);
 	}
-	chunk_store_put(builder->write->store, builder->lineage, nodes, count,
+	chunk_store_put(builder->write->store, builder->lineage, drafts, count,
 					tids);
 	for (int i = 0; i < count; i++)
 	{
 		refs[i].block = ItemPointerGetBlockNumber(&tids[i]);
 		refs[i].offset = ItemPointerGetOffsetNumber(&tids[i]);
-		pfree(nodes[i]);
+		pfree(drafts[i]);
 	}
 }
 
