@@ -510,7 +510,7 @@ group_fits(RopeBuilder *builder, const Piece *piece, int first, uint32 gap)
 
 	while (first > 0 && l->pieces[first].joined)
 		first--;
-	if (gap > 4 * builder->limits.node_payload)
+	if (gap > GAP_NODES * builder->limits.node_payload)
 		return false;
 	if (gap > 0)
 		size += PIECE_SIZE(Min(5, builder->limits.max_refs)) +

@@ -71,6 +71,9 @@ extern void rope_frame_append(RopeBuilder *builder, uint32 end);
 extern void rope_frame_move_out(RopeBuilder *builder, Piece *piece,
 								Ref *refs);
 
+/* The most fresh bytes, in nodes, between two windows on the same frame. */
+#define GAP_NODES	4
+
 /* Bytes that a piece takes in its node. */
 static inline Size
 piece_node_size(const PieceHeader *head)

@@ -21,10 +21,12 @@
 #include "rope_build.h"
 
 /*
- * Values that compress better than this get frames four times as long, since
- * their frames would take less than a node.
+ * Values that compress better than this get longer frames, since theirs would
+ * take less than a node.  lz4 reaches 255 to 1 at best: its longest frame
+ * that fits in one node is 508 kB.
  */
 #define HIGH_RATIO	64.0
+#define HIGH_FRAME(base) ((base) / 4 * 11)
 
 /* A frame that was cut from the fresh bytes. */
 typedef struct Frame
@@ -41,7 +43,7 @@ longest_frame(RopeBuilder *builder)
 {
 	Size		base = builder->limits.frame_size;
 
-	return builder->ratio > HIGH_RATIO ? 4 * base : base + base / 4;
+	return builder->ratio > HIGH_RATIO ? HIGH_FRAME(base) : base + base / 4;
 }
 
 /*
