@@ -24,8 +24,11 @@
 #include "anchors.h"
 
 #define ANCHOR_WINDOW	32		/* bytes that decide, bits of the hash */
-#define MAX_ANCHORS		32768	/* expected; the table has twice as many */
+#define MAX_ANCHORS		16384	/* expected; the table has twice as many */
 #define MAX_PROBES		16		/* equal or colliding anchors kept */
+
+/* Bytes that memcmp() compares faster than a loop. */
+#define LONG_RUN	512
 
 /* A jump ahead of n bytes must be paid for by a match of n / 64. */
 #define MAX_JUMP_RATIO	64
@@ -93,8 +96,8 @@ insert_anchor(Anchors *anchors, uint32 hash, uint32 end)
 
 /*
  * Sample flat from start on, about every spacing bytes (a power of two), or
- * less densely if the table would grow too large.  The result, at most half
- * a megabyte, is in the current memory context.
+ * less densely if the table would grow too large.  The result, at most 256
+ * kB, is in the current memory context.
  */
 Anchors *
 anchors_build(const FlatValue *flat, uint32 start, uint32 spacing)
@@ -128,6 +131,8 @@ common_prefix(const char *a, const char *b, uint32 size)
 {
 	uint32		n = 0;
 
+	while (n + LONG_RUN <= size && memcmp(a + n, b + n, LONG_RUN) == 0)
+		n += LONG_RUN;
 	while (n + sizeof(uint64) <= size)
 	{
 		uint64		x;
@@ -152,6 +157,9 @@ common_suffix(const char *a, const char *b, uint32 size)
 
 	a += size;
 	b += size;
+	while (n + LONG_RUN <= size &&
+		   memcmp(a - n - LONG_RUN, b - n - LONG_RUN, LONG_RUN) == 0)
+		n += LONG_RUN;
 	while (n + sizeof(uint64) <= size)
 	{
 		uint64		x;

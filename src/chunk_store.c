@@ -28,7 +28,6 @@
 #include "access/stratnum.h"
 #include "access/table.h"
 #include "miscadmin.h"
-#include "port/pg_crc32c.h"
 #include "storage/bufmgr.h"
 #include "storage/smgr.h"
 #include "utils/fmgroids.h"
@@ -51,18 +50,6 @@
 #define IMPOSSIBLE_INFOMASK	(HEAP_XMAX_IS_MULTI | HEAP_MOVED)
 
 const char	chunk_missing[] = "Chunk is missing";
-
-/* CRC-32C of size bytes. */
-uint32_t
-node_crc(const void *data, size_t size)
-{
-	pg_crc32c	crc;
-
-	INIT_CRC32C(crc);
-	COMP_CRC32C(crc, data, size);
-	FIN_CRC32C(crc);
-	return crc;
-}
 
 /* The TID that a Ref names. */
 void

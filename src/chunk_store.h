@@ -15,6 +15,7 @@
 
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "storage/buf.h"
 #include "storage/itemptr.h"
 #include "storage/lockdefs.h"
@@ -26,7 +27,7 @@
 #include "node_format.h"
 
 /* The most chunks that one call of chunk_store_put() takes. */
-#define CHUNK_STORE_BATCH	16
+#define CHUNK_STORE_BATCH	8
 
 /* An open TOAST relation. */
 typedef struct ChunkStore
@@ -55,6 +56,20 @@ typedef struct Chunk
 	Size		size;
 } Chunk;
 
+/*
+ * A node to be stored, in its place within the tuple that it becomes, so that
+ * it need not be copied there.
+ */
+typedef struct ChunkDraft
+{
+	HeapTupleData tuple;
+	char		header[MAXALIGN(SizeofHeapTupleHeader)];
+	uint32		chunk_id;		/* the columns; set when it is stored */
+	int32		chunk_seq;
+	uint32		length;			/* of chunk_data, a varlena header */
+	char		node[FLEXIBLE_ARRAY_MEMBER];
+} ChunkDraft;
+
 extern void chunk_store_open(ChunkStore *store, Oid toastrelid,
 							 LOCKMODE lockmode);
 extern void chunk_store_use(ChunkStore *store, Relation toastrel);
@@ -77,12 +92,16 @@ extern int	chunk_store_list(ChunkStore *store, BlockNumber block,
 							 OffsetNumber *offsets);
 
 extern uint32 chunk_store_new_lineage(void);
-extern void chunk_store_put(ChunkStore *store, uint32 lineage, bytea **nodes,
-							int count, ItemPointerData *tids);
+extern ChunkDraft *chunk_store_draft(Size size);
+extern void chunk_store_resize(ChunkDraft *draft, Size size);
+extern void chunk_store_put(ChunkStore *store, uint32 lineage,
+							ChunkDraft **drafts, int count,
+							ItemPointerData *tids);
 extern bool chunk_store_replace(ChunkStore *store, ItemPointer old_tid,
-								uint32 lineage, bytea *node, bool root,
-								ItemPointer tid);
-extern uint32 chunk_store_put_indexed(ChunkStore *store, bytea *node);
+								uint32 lineage, ChunkDraft *draft,
+								bool root, ItemPointer tid);
+extern uint32 chunk_store_put_indexed(ChunkStore *store,
+									  ChunkDraft *draft);
 extern void chunk_store_drop(ChunkStore *store, const ChunkList *chunks);
 extern void chunk_store_drop_new(ChunkStore *store, ItemPointer tid);
 extern void chunk_store_kill(ChunkStore *store, ItemPointer tid);

@@ -33,11 +33,6 @@
 #include "settings.h"
 #include "stats.h"
 
-/* Size of the tuple of a chunk whose chunk_data has that size. */
-#define CHUNK_TUPLE_SIZE(data_size) \
-	(MAXALIGN(SizeofHeapTupleHeader) + sizeof(Oid) + sizeof(int32) + \
-	 (data_size))
-
 /* A number for a new lineage: any that is not an indexed address. */
 uint32
 chunk_store_new_lineage(void)
@@ -46,43 +41,62 @@ chunk_store_new_lineage(void)
 										 ADDRESS_DIRECT_END - 1);
 }
 
-/* The values of a chunk's columns. */
-static void
-chunk_values(uint32 chunk_id, bytea *node, Datum *values, bool *isnull)
+/* Space for a node of that size, to be filled, and freed by pfree(). */
+ChunkDraft *
+chunk_store_draft(Size size)
 {
-	values[0] = ObjectIdGetDatum(chunk_id);
-	values[1] = Int32GetDatum(0);
-	values[2] = PointerGetDatum(node);
-	memset(isnull, false, 3 * sizeof(bool));
+	ChunkDraft *draft = palloc(offsetof(ChunkDraft, node) + size);
+
+	chunk_store_resize(draft, size);
+	return draft;
 }
 
-static HeapTuple
-chunk_form(ChunkStore *store, uint32 chunk_id, bytea *node)
+/* Set the size of the node, which is at most that of its space. */
+void
+chunk_store_resize(ChunkDraft *draft, Size size)
 {
-	Datum		values[3];
-	bool		isnull[3];
+	draft->tuple.t_len = offsetof(ChunkDraft, node) + size -
+		offsetof(ChunkDraft, header);
+	SET_VARSIZE(&draft->length, VARHDRSZ + size);
+}
 
-	chunk_values(chunk_id, node, values, isnull);
-	return heap_form_tuple(RelationGetDescr(store->rel), values, isnull);
+/* Complete the tuple around a node, as heap_form_tuple() would form it. */
+static HeapTuple
+chunk_form(ChunkStore *store, uint32 chunk_id, ChunkDraft *draft)
+{
+	HeapTuple	tuple = &draft->tuple;
+	HeapTupleHeader header = (HeapTupleHeader) draft->header;
+
+	memset(header, 0, sizeof(draft->header));
+	ItemPointerSetInvalid(&header->t_ctid);
+	HeapTupleHeaderSetNatts(header, 3);
+	header->t_infomask = HEAP_HASVARWIDTH;
+	header->t_hoff = sizeof(draft->header);
+	draft->chunk_id = chunk_id;
+	draft->chunk_seq = 0;
+	ItemPointerSetInvalid(&tuple->t_self);
+	tuple->t_tableOid = RelationGetRelid(store->rel);
+	tuple->t_data = header;
+	return tuple;
 }
 
 /* Insert one chunk; returns where in *tid. */
 static void
-put_one(ChunkStore *store, uint32 chunk_id, bytea *node, ItemPointer tid)
+put_one(ChunkStore *store, uint32 chunk_id, ChunkDraft *draft,
+		ItemPointer tid)
 {
-	HeapTuple	tuple = chunk_form(store, chunk_id, node);
+	HeapTuple	tuple = chunk_form(store, chunk_id, draft);
 
 	heap_insert(store->rel, tuple, GetCurrentCommandId(true),
 				store->options | HEAP_INSERT_NO_LOGICAL, NULL);
 	*tid = tuple->t_self;
-	heap_freetuple(tuple);
 	if (store->written)
 		chunk_list_add(store->written, tid, chunk_id);
 }
 
 /* Insert several chunks at once, which share WAL records. */
 static void
-put_many(ChunkStore *store, uint32 chunk_id, bytea **nodes, int count,
+put_many(ChunkStore *store, uint32 chunk_id, ChunkDraft **drafts, int count,
 		 ItemPointerData *tids)
 {
 	TupleTableSlot *slots[CHUNK_STORE_BATCH];
@@ -91,13 +105,15 @@ put_many(ChunkStore *store, uint32 chunk_id, bytea **nodes, int count,
 	{
 		slots[i] = MakeSingleTupleTableSlot(RelationGetDescr(store->rel),
 											&TTSOpsHeapTuple);
-		ExecStoreHeapTuple(chunk_form(store, chunk_id, nodes[i]), slots[i],
+		ExecStoreHeapTuple(chunk_form(store, chunk_id, drafts[i]), slots[i],
 						   true);
 	}
 	heap_multi_insert(store->rel, slots, count, GetCurrentCommandId(true),
 					  store->options, NULL);
 	for (int i = 0; i < count; i++)
 	{
+		/* The slot was said to own the tuple lest heap copy it. */
+		slots[i]->tts_flags &= ~TTS_FLAG_SHOULDFREE;
 		tids[i] = slots[i]->tts_tid;
 		if (store->written)
 			chunk_list_add(store->written, &tids[i], chunk_id);
@@ -111,17 +127,17 @@ put_many(ChunkStore *store, uint32 chunk_id, bytea **nodes, int count,
  * being decoded, so that they go one by one where they would be.
  */
 void
-chunk_store_put(ChunkStore *store, uint32 lineage, bytea **nodes, int count,
-				ItemPointerData *tids)
+chunk_store_put(ChunkStore *store, uint32 lineage, ChunkDraft **drafts,
+				int count, ItemPointerData *tids)
 {
 	Assert(count > 0 && count <= CHUNK_STORE_BATCH);
 	stats_add(STATS_NODES_WRITTEN, count);
 	if (count > 1 && !RelationIsLogicallyLogged(store->rel))
-		put_many(store, lineage, nodes, count, tids);
+		put_many(store, lineage, drafts, count, tids);
 	else
 	{
 		for (int i = 0; i < count; i++)
-			put_one(store, lineage, nodes[i], &tids[i]);
+			put_one(store, lineage, drafts[i], &tids[i]);
 	}
 }
 
@@ -156,27 +172,25 @@ page_has_room(ChunkStore *store, ItemPointer old_tid, Size tuple_size,
 }
 
 /*
- * Put node in the place of the chunk at old_tid, which is no longer needed,
+ * Put a node in the place of the chunk at old_tid, which is no longer needed,
  * if its page has room: a HOT update, of which heap logs only the part that
  * differs.  Sets *tid and returns true; false when there is no room, and
  * nothing was done.
  */
 bool
 chunk_store_replace(ChunkStore *store, ItemPointer old_tid, uint32 lineage,
-					bytea *node, bool root, ItemPointer tid)
+					ChunkDraft *draft, bool root, ItemPointer tid)
 {
-	HeapTuple	tuple;
+	HeapTuple	tuple = chunk_form(store, lineage, draft);
 	TM_Result	result;
 
-	if (!page_has_room(store, old_tid, CHUNK_TUPLE_SIZE(VARSIZE(node)), root))
+	if (!page_has_room(store, old_tid, tuple->t_len, root))
 		return false;
-	tuple = chunk_form(store, lineage, node);
 	result = heap_seam_update_node(store->rel, old_tid, tuple,
 								   GetCurrentCommandId(true));
 	if (result != TM_Ok)
 		raise_changed(store, old_tid);
 	*tid = tuple->t_self;
-	heap_freetuple(tuple);
 	stats_add(STATS_NODES_WRITTEN, 1);
 	stats_add(STATS_NODES_REPLACED, 1);
 	return true;
@@ -203,7 +217,7 @@ address_in_use(ChunkStore *store, Relation index, uint32 address)
  * indexes, and return its new address.
  */
 uint32
-chunk_store_put_indexed(ChunkStore *store, bytea *node)
+chunk_store_put_indexed(ChunkStore *store, ChunkDraft *draft)
 {
 	Relation   *indexes;
 	int			count;
@@ -223,9 +237,10 @@ chunk_store_put_indexed(ChunkStore *store, bytea *node)
 								 ADDRESS_INDEXED_COUNT - 1);
 	} while (address_in_use(store, indexes[valid], address));
 
-	put_one(store, address, node, &tid);
+	put_one(store, address, draft, &tid);
 	stats_add(STATS_NODES_WRITTEN, 1);
-	chunk_values(address, node, values, isnull);
+	heap_deform_tuple(&draft->tuple, RelationGetDescr(store->rel), values,
+					  isnull);
 	for (int i = 0; i < count; i++)
 	{
 		if (!indexes[i]->rd_index->indisready)

@@ -114,6 +114,16 @@ codec_compress(int codec, const char *source, Size *size,
 	return stored;
 }
 
+/*
+ * Compress all of source by lz4 into target, or give up as soon as it turns
+ * out not to fit in capacity bytes, and return 0.
+ */
+Size
+codec_lz4_within(const char *source, Size size, char *target, Size capacity)
+{
+	return LZ4_compress_default(source, target, (int) size, (int) capacity);
+}
+
 /* The first wanted bytes of a zstd frame. */
 static bool
 zstd_prefix(const char *stored, Size stored_size, char *target, Size wanted)

@@ -18,6 +18,8 @@ extern Size codec_prefix(int codec, Size wanted, Size stored_size,
 						 Size frame_size);
 extern Size codec_compress(int codec, const char *source, Size *size,
 						   char *target, Size capacity);
+extern Size codec_lz4_within(const char *source, Size size, char *target,
+							 Size capacity);
 extern bool codec_decompress(int codec, const char *stored, Size stored_size,
 							 char *target, Size wanted, Size frame_size);
 

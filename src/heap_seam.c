@@ -75,14 +75,15 @@ seam_check(Relation rel, char kind)
 				 errhint("Retry the statement.")));
 }
 
-/* heap_insert(); the tuple is stored as it is given. */
+/*
+ * heap_insert(), which takes no locks; the tuple is stored as it is given.
+ */
 void
 heap_seam_insert(Relation rel, HeapTuple tuple, CommandId cid, int options,
 				 BulkInsertState bistate)
 {
 	char		saved;
 
-	seam_prepare(rel);
 	saved = seam_mask(rel, RELKIND_TOASTVALUE);
 	PG_TRY();
 	{

@@ -38,8 +38,8 @@
  *
  * Frame: a run of bytes of the value, compressed as one unit with `method`.
  * Its stored form is the bytes of its DATA nodes, in order, followed by the
- * piece's inline bytes.  A frame named by several windows keeps its bytes in
- * DATA nodes only, or each window has a copy of the inline bytes.
+ * piece's inline bytes.  A frame that several windows show has no inline
+ * bytes: they move to a DATA node when it is cut.
  *
  * Ref: where a child is, how many bytes its node has, and the CRC-32C of
  * them.  The CRC is what the parent holds against a stale or damaged child;

@@ -56,7 +56,7 @@ rope_builder_init(RopeBuilder *builder, TreeWrite *write, uint32 lineage,
 	builder->version = version;
 	builder->flat = *flat;
 	builder->ratio = 3.0;
-	builder->image = palloc(VARHDRSZ + NODE_SIZE_MAX);
+	builder->image = chunk_store_draft(NODE_SIZE_MAX);
 	chunk_list_init(&builder->freed);
 	chunk_list_init(&builder->candidates);
 	chunk_list_init(&builder->kept);
@@ -69,7 +69,7 @@ static Size
 lay_out(RopeBuilder *builder, int level, int count, bool root)
 {
 	BuildPiece *pieces = builder->levels[level].pieces;
-	char	   *node = VARDATA(builder->image);
+	char	   *node = builder->image->node;
 	RopeHeader	head = {{NODE_FORMAT, NODE_KIND_ROPE, level, 0}, count, 0, 0};
 	char	   *at = node + sizeof(RopeHeader);
 	Size		padding;
@@ -112,7 +112,7 @@ lay_out(RopeBuilder *builder, int level, int count, bool root)
 		memcpy(at, &trailer, sizeof(trailer));
 		at += sizeof(trailer);
 	}
-	SET_VARSIZE(builder->image, VARHDRSZ + (at - node));
+	chunk_store_resize(builder->image, at - node);
 	Assert(node_problem(node, at - node) == NULL);
 	return at - node;
 }
@@ -189,7 +189,7 @@ static void
 emit(RopeBuilder *builder, int level, int count)
 {
 	Size		size = lay_out(builder, level, count, false);
-	const char *node = VARDATA(builder->image);
+	const char *node = builder->image->node;
 	ItemPointerData tid;
 	Ref			ref;
 	Piece		piece;
@@ -515,7 +515,7 @@ group_fits(RopeBuilder *builder, const Piece *piece, int first, uint32 gap)
 
 	while (first > 0 && l->pieces[first].joined)
 		first--;
-	if (gap > 4 * builder->limits.node_payload)
+	if (gap > GAP_NODES * builder->limits.node_payload)
 		return false;
 	if (gap > 0)
 		size += PIECE_SIZE(Min(5, builder->limits.max_refs)) +

@@ -42,7 +42,7 @@ typedef struct RopeBuilder
 	FlatValue	flat;			/* the new value, for fresh bytes */
 	uint32		position;		/* bytes of it that pieces cover */
 	BuildLevel	levels[NODE_MAX_LEVEL + 1]; /* from 1 */
-	bytea	   *image;			/* node being written */
+	ChunkDraft *image;			/* node being written */
 	char	   *packed;			/* frame being written, compressed */
 	Size		packed_capacity;
 	double		ratio;			/* of the last frame's compression */
@@ -70,6 +70,9 @@ extern void rope_builder_finish(RopeBuilder *builder, TreePointer *result);
 extern void rope_frame_append(RopeBuilder *builder, uint32 end);
 extern void rope_frame_move_out(RopeBuilder *builder, Piece *piece,
 								Ref *refs);
+
+/* The most fresh bytes, in nodes, between two windows on the same frame. */
+#define GAP_NODES	4
 
 /* Bytes that a piece takes in its node. */
 static inline Size

@@ -28,7 +28,7 @@ typedef struct Copy
 static bool
 copy_batch(Copy *copy, const Ref *source, int count, Ref *target)
 {
-	bytea	   *nodes[CHUNK_STORE_BATCH];
+	ChunkDraft *drafts[CHUNK_STORE_BATCH];
 	ItemPointerData tids[CHUNK_STORE_BATCH];
 
 	for (int i = 0; i < count; i++)
@@ -38,19 +38,18 @@ copy_batch(Copy *copy, const Ref *source, int count, Ref *target)
 		if (!chunk_store_get_child(copy->source, copy->lineage, &source[i],
 								   0, &chunk))
 			return false;
-		nodes[i] = palloc(VARHDRSZ + chunk.size);
-		SET_VARSIZE(nodes[i], VARHDRSZ + chunk.size);
-		memcpy(VARDATA(nodes[i]), chunk.node, chunk.size);
+		drafts[i] = chunk_store_draft(chunk.size);
+		memcpy(drafts[i]->node, chunk.node, chunk.size);
 		chunk_store_release(&chunk);
 	}
-	chunk_store_put(copy->builder.write->store, copy->builder.lineage, nodes,
+	chunk_store_put(copy->builder.write->store, copy->builder.lineage, drafts,
 					count, tids);
 	for (int i = 0; i < count; i++)
 	{
 		target[i] = source[i];
 		target[i].block = ItemPointerGetBlockNumber(&tids[i]);
 		target[i].offset = ItemPointerGetOffsetNumber(&tids[i]);
-		pfree(nodes[i]);
+		pfree(drafts[i]);
 	}
 	return true;
 }

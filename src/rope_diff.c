@@ -4,19 +4,19 @@
  *	  What of an old rope a new flat value can keep.
  *
  * The old rope is read from front to back, one frame at a time, and its
- * bytes are looked for in the new value: first where the last match ended,
- * then where the end of the frame should be if there is one change only,
- * then, by anchors, farther on.  What is found stays, as a subtree if a
- * whole node is found in one piece, else as windows on frames; what lies
- * between becomes fresh bytes.  Order is kept: a block that moved to the
- * front is written again.
+ * bytes are looked for in the new value: first where the last match ended, or
+ * a little behind that, then where the end of the frame should be if there is
+ * one change only, then, by anchors, farther on.  What is found stays, as a
+ * subtree if a whole node is found in one piece, else as windows on frames;
+ * what lies between becomes fresh bytes.  Order is kept: a block that moved to
+ * the front is written again.
  *
  * A node is intact as long as all of it was found in one piece.  Nothing is
  * added to the builder for an intact node until its parent knows whether it
  * is intact itself; `DiffNode` keeps that for each level.
  *
- * Memory: a frame, the anchors of the new value (half a megabyte at most)
- * and a page pinned per level.
+ * Memory: a frame, the anchors of the new value (256 kB at most) and a page
+ * pinned per level.
  *
  *-------------------------------------------------------------------------
  */
@@ -51,6 +51,7 @@ typedef struct Diff
 	Anchors    *anchors;		/* NULL until the first difference */
 	uint32		position;		/* in the new value, behind the last match */
 	uint32		old_offset;		/* in the old value, of the piece at hand */
+	uint32		old_end;		/* and behind the last match */
 	int64		growth;			/* new size minus old size */
 } Diff;
 
@@ -95,10 +96,46 @@ break_node(Diff *diff, DiffNode *node)
 }
 
 /*
- * The end of a piece is where most changes leave it: as far from the front
- * of the new value as before, given what was found so far, or as far from
- * its end.  Find the longer run of old that ends in one of these places; its
- * first bytes, up to at, are not to be used.  Sets tail->size to 0 if there
+ * What follows a change in place stands as far from what precedes it as
+ * before.  Find the first run of old, from at on, that stands in the new value
+ * where it would do so if what lies at position were at at; it must be worth
+ * a window.  Looks only as far as windows on a frame may be apart.  Returns
+ * the run's size, 0 if there is none, and its distance from at in *gap.
+ */
+static uint32
+find_near(Diff *diff, const char *old, uint32 size, uint32 at,
+		  uint32 position, uint32 *gap)
+{
+	const FlatValue *flat = &diff->builder.flat;
+	const RopeLimits *limits = &diff->builder.limits;
+	const char *new = flat->data + position;
+	uint32		room = Min(size - at, flat->size - position);
+	uint32		least = Max(limits->inline_size, MIN_MATCH);
+	uint32		match = common_prefix(old + at, new, room);
+
+	*gap = 0;
+	if (match > 0 && (match == size - at || match >= limits->inline_size / 8))
+		return match;
+	for (uint32 i = match + 1; i + least <= room &&
+		 i <= GAP_NODES * limits->node_payload; i += least / 2)
+	{
+		match = common_prefix(old + at + i, new + i, room - i);
+		if (match >= least)
+		{
+			uint32		back = common_suffix(old + at, new, i);
+
+			*gap = i - back;
+			return match + back;
+		}
+	}
+	return 0;
+}
+
+/*
+ * The end of a piece is where most changes leave it: as far as before from
+ * what was found of this piece, or of the ones before it, or from the end of
+ * the value.  Find the longest run of old that ends in one of these places;
+ * its first bytes, up to at, are not to be used.  Sets tail->size to 0 if there
  * is none.
  */
 static void
@@ -107,13 +144,14 @@ find_tail(Diff *diff, const char *old, uint32 size, uint32 at,
 {
 	const FlatValue *flat = &diff->builder.flat;
 	uint32		left = size - at;
-	int64		ends[2] = {
+	int64		ends[3] = {
 		(int64) position + left,
-		(int64) diff->old_offset + size + diff->growth
+		(int64) diff->old_offset + size + diff->growth,
+		(int64) diff->old_offset + size + diff->position - diff->old_end
 	};
 
 	tail->size = 0;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < lengthof(ends); i++)
 	{
 		uint32		room;
 		uint32		match;
@@ -171,30 +209,40 @@ static int
 find_windows(Diff *diff, const char *old, uint32 size, Window *windows)
 {
 	const FlatValue *flat = &diff->builder.flat;
-	uint32		least = diff->builder.limits.inline_size / 8;
 	uint32		position = diff->position;
-	uint32		at;
+	uint32		missed = diff->old_offset - diff->old_end;
+	uint32		at = 0;
 	uint32		end;
+	uint32		gap;
+	uint32		match;
 	int			count = 0;
 	Window		tail;
 
-	at = common_prefix(old, flat->data + position,
-					   Min(size, flat->size - position));
-	if (at < size && at < least)
-		at = 0;					/* not worth a window */
-	if (at > 0)
+	while (count < MAX_WINDOWS - 1 && at < size && position < flat->size)
 	{
-		windows[count].skip = 0;
-		windows[count].size = at;
-		windows[count++].offset = position;
-		position += at;
+		match = find_near(diff, old, size, at, position, &gap);
+		if (match == 0 && count == 0 && missed < flat->size - position)
+		{
+			position += missed;
+			match = find_near(diff, old, size, at, position, &gap);
+		}
+		if (match == 0)
+			break;
+		windows[count].skip = at + gap;
+		windows[count].size = match;
+		windows[count++].offset = position + gap;
+		at += gap + match;
+		position += gap + match;
 	}
 	if (at == size || position == flat->size)
 		return count;
 
+	if (count == 0)
+		position = diff->position;
 	find_tail(diff, old, size, at, position, &tail);
 	end = size - tail.size;
-	if (tail.size == 0 || end - at > diff->builder.limits.node_payload)
+	if (end - at + (count == 0 ? missed : 0) >
+		diff->builder.limits.node_payload)
 		count += find_middle(diff, old, at, end, position,
 							 tail.size > 0 ? tail.offset : flat->size,
 							 windows + count, MAX_WINDOWS - 1 - count);
@@ -260,7 +308,11 @@ add_windows(Diff *diff, const Piece *piece, const Window *windows, int count)
 			window.head.skip = 0;
 		}
 		if (rope_builder_window(&diff->builder, &window, windows[i].offset))
+		{
 			diff->position = windows[i].offset + windows[i].size;
+			diff->old_end = diff->old_offset + windows[i].skip +
+				windows[i].size;
+		}
 	}
 }
 
@@ -287,6 +339,7 @@ diff_piece(Diff *diff, DiffNode *node, const Piece *piece)
 	{
 		node->intact++;
 		diff->position += piece->head.size;
+		diff->old_end = diff->old_offset + piece->head.size;
 		return;
 	}
 	break_node(diff, node);

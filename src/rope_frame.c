@@ -21,10 +21,12 @@
 #include "rope_build.h"
 
 /*
- * Values that compress better than this get frames four times as long, since
- * their frames would take less than a node.
+ * Values that compress better than this get longer frames, since theirs would
+ * take less than a node.  lz4 reaches 255 to 1 at best: its longest frame
+ * that fits in one node is 508 kB.
  */
 #define HIGH_RATIO	64.0
+#define HIGH_FRAME(base) ((base) / 4 * 11)
 
 /* A frame that was cut from the fresh bytes. */
 typedef struct Frame
@@ -41,7 +43,7 @@ longest_frame(RopeBuilder *builder)
 {
 	Size		base = builder->limits.frame_size;
 
-	return builder->ratio > HIGH_RATIO ? 4 * base : base + base / 4;
+	return builder->ratio > HIGH_RATIO ? HIGH_FRAME(base) : base + base / 4;
 }
 
 /*
@@ -140,7 +142,7 @@ put_data(RopeBuilder *builder, const char *data, const Size *sizes,
 		 int count, Ref *refs)
 {
 	ItemPointerData tids[CHUNK_STORE_BATCH];
-	bytea	   *nodes[CHUNK_STORE_BATCH];
+	ChunkDraft *drafts[CHUNK_STORE_BATCH];
 	NodeHeader	header = {NODE_FORMAT, NODE_KIND_DATA, 0, 0};
 
 	for (int i = 0; i < count; i++)
@@ -148,22 +150,21 @@ put_data(RopeBuilder *builder, const char *data, const Size *sizes,
 		Size		node_size = sizes[i] + sizeof(header);
 		char	   *node;
 
-		nodes[i] = palloc(VARHDRSZ + node_size);
-		SET_VARSIZE(nodes[i], VARHDRSZ + node_size);
-		node = VARDATA(nodes[i]);
+		drafts[i] = chunk_store_draft(node_size);
+		node = drafts[i]->node;
 		memcpy(node, &header, sizeof(header));
 		memcpy(node + sizeof(header), data, sizes[i]);
 		data += sizes[i];
 		refs[i].size = node_size;
 		refs[i].crc = node_crc(node, node_size);
 	}
-	chunk_store_put(builder->write->store, builder->lineage, nodes, count,
+	chunk_store_put(builder->write->store, builder->lineage, drafts, count,
 					tids);
 	for (int i = 0; i < count; i++)
 	{
 		refs[i].block = ItemPointerGetBlockNumber(&tids[i]);
 		refs[i].offset = ItemPointerGetOffsetNumber(&tids[i]);
-		pfree(nodes[i]);
+		pfree(drafts[i]);
 	}
 }
 

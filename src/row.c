@@ -45,17 +45,18 @@
 #include "logical.h"
 #include "pointer.h"
 #include "row.h"
+#include "row_compress.h"
 #include "settings.h"
 #include "toaster.h"
 
 /* Shorter values are never moved out by pg_toaster.min_tree_size. */
 #define SMALLEST_TREE	32
 
-/* No method of stock's compresses better than this. */
-#define BEST_RATIO		255
+/* First block of a plan's context: a row of 8 kB, flat and compressed. */
+#define CONTEXT_SIZE	32768
 
-/* Longer values are judged by their first bytes before all is compressed. */
-#define SAMPLE_SIZE		16384
+/* A plan's context that is not in use, or NULL. */
+static MemoryContext spare_context = NULL;
 
 typedef struct RowColumn
 {
@@ -70,7 +71,6 @@ struct RowPlan
 	Relation	rel;
 	MemoryContext context;
 	ToastTupleContext ttc;
-	RowColumn  *columns;
 	Datum	   *values;			/* of the new tuple */
 	bool	   *isnull;
 	Datum	   *old_values;		/* NULL for an INSERT */
@@ -80,6 +80,7 @@ struct RowPlan
 	ChunkStore	store;
 	bool		store_open;
 	ChunkList	dropped;
+	RowColumn	columns[FLEXIBLE_ARRAY_MEMBER];
 };
 
 /* A pointer of the right size, for computing tuple sizes. */
@@ -111,26 +112,55 @@ row_needs_plan(Relation rel, HeapTuple tuple)
 		(settings_min_tree_size > 0 && HeapTupleHasVarWidth(tuple));
 }
 
+/* A context for a plan, which may be the one that the last plan has left. */
+static MemoryContext
+context_take(void)
+{
+	MemoryContext context = spare_context;
+
+	if (context == NULL)
+		return AllocSetContextCreate(CurrentMemoryContext, "toaster row",
+									 CONTEXT_SIZE, CONTEXT_SIZE,
+									 ALLOCSET_DEFAULT_MAXSIZE);
+	spare_context = NULL;
+	MemoryContextSetParent(context, CurrentMemoryContext);
+	return context;
+}
+
+/* Free all in a plan's context, and keep it for the next row. */
+static void
+context_leave(MemoryContext context)
+{
+	if (spare_context != NULL)
+	{
+		MemoryContextDelete(context);
+		return;
+	}
+	MemoryContextReset(context);
+	MemoryContextSetParent(context, TopMemoryContext);
+	spare_context = context;
+}
+
 /* Space for the plan of a row with that many columns. */
 static RowPlan *
 plan_create(Relation rel)
 {
 	int			natts = RelationGetNumberOfAttributes(rel);
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "toaster row",
-												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext context = context_take();
 	MemoryContext caller = MemoryContextSwitchTo(context);
-	RowPlan    *plan = palloc0(sizeof(RowPlan));
+	RowPlan    *plan = palloc0(offsetof(RowPlan, columns) +
+							   natts * sizeof(RowColumn));
 
+	/* one piece of memory for three arrays, for this is done for each row */
+	plan->values = palloc(natts * (sizeof(Datum) + sizeof(ToastAttrInfo) +
+								   sizeof(bool)));
+	plan->ttc.ttc_attr = (ToastAttrInfo *) (plan->values + natts);
+	plan->isnull = (bool *) (plan->ttc.ttc_attr + natts);
 	plan->rel = rel;
 	plan->context = context;
-	plan->columns = palloc0(natts * sizeof(RowColumn));
-	plan->values = palloc(natts * sizeof(Datum));
-	plan->isnull = palloc(natts * sizeof(bool));
 	plan->ttc.ttc_rel = rel;
 	plan->ttc.ttc_values = plan->values;
 	plan->ttc.ttc_isnull = plan->isnull;
-	plan->ttc.ttc_attr = palloc(natts * sizeof(ToastAttrInfo));
 	chunk_list_init(&plan->dropped);
 	MemoryContextSwitchTo(caller);
 	return plan;
@@ -158,34 +188,6 @@ plan_tree(RowPlan *plan, int i)
 }
 
 /*
- * Could the value, compressed, be at most limit bytes long?  Judges a long
- * one by its first bytes: what they compress to is a part of the whole.
- */
-static bool
-may_compress_to(struct varlena *value, char method, Size limit)
-{
-	Size		size = VARSIZE_ANY_EXHDR(value);
-	struct varlena *sample;
-	Datum		packed;
-	bool		result;
-
-	if (size / BEST_RATIO > limit)
-		return false;
-	if (size <= 4 * SAMPLE_SIZE)
-		return true;
-	sample = palloc(VARHDRSZ + SAMPLE_SIZE);
-	SET_VARSIZE(sample, VARHDRSZ + SAMPLE_SIZE);
-	memcpy(VARDATA(sample), VARDATA_ANY(value), SAMPLE_SIZE);
-	packed = toast_compress_datum(PointerGetDatum(sample), method);
-	result = DatumGetPointer(packed) != NULL &&
-		VARSIZE(DatumGetPointer(packed)) <= limit;
-	if (DatumGetPointer(packed) != NULL)
-		pfree(DatumGetPointer(packed));
-	pfree(sample);
-	return result;
-}
-
-/*
  * Try to compress the value in the row; remembers the value as it was, and
  * marks it when compression does not help.
  */
@@ -193,18 +195,17 @@ static void
 plan_compress(RowPlan *plan, int i, Size limit)
 {
 	ToastAttrInfo *attr = &plan->ttc.ttc_attr[i];
-	struct varlena *value = (struct varlena *)
-		DatumGetPointer(plan->values[i]);
-	Datum		packed = PointerGetDatum(NULL);
+	Datum		packed =
+		row_compress(TupleDescAttr(RelationGetDescr(plan->rel), i),
+					 plan->values[i], attr->tai_compression, limit);
 
-	if (may_compress_to(value, attr->tai_compression, limit))
-		packed = toast_compress_datum(plan->values[i], attr->tai_compression);
 	if (DatumGetPointer(packed) == NULL)
 	{
 		attr->tai_colflags |= TOASTCOL_INCOMPRESSIBLE;
 		return;
 	}
-	plan->columns[i].value = value;
+	plan->columns[i].value = (struct varlena *)
+		DatumGetPointer(plan->values[i]);
 	plan->columns[i].packed = (struct varlena *) DatumGetPointer(packed);
 	plan->values[i] = packed;
 	attr->tai_size = VARSIZE(DatumGetPointer(packed));
@@ -555,7 +556,7 @@ row_plan_cancel(RowPlan *plan)
 {
 	if (plan->store_open)
 		chunk_store_close(&plan->store);
-	MemoryContextDelete(plan->context);
+	context_leave(plan->context);
 }
 
 /*
