@@ -34,6 +34,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "chunk_cache.h"
 #include "chunk_store.h"
 #include "compat.h"
 #include "pointer.h"
@@ -75,19 +76,44 @@ chunk_store_use(ChunkStore *store, Relation toastrel)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("relation \"%s\" does not hold trees",
 						RelationGetRelationName(toastrel))));
+	memset(store, 0, sizeof(ChunkStore));
 	store->rel = toastrel;
-	store->snapshot_set = false;
+	store->relid = RelationGetRelid(toastrel);
 	store->lockmode = NoLock;
-	store->options = 0;
-	store->value = 0;
-	store->written = NULL;
+}
+
+/*
+ * Open a TOAST relation for reading, with copies of its pages where there
+ * are (chunk_cache.h); the relation itself is opened once it is needed.
+ */
+void
+chunk_store_open_cached(ChunkStore *store, Oid toastrelid)
+{
+	memset(store, 0, sizeof(ChunkStore));
+	store->relid = toastrelid;
+	store->lockmode = AccessShareLock;
+	store->cached = true;
+}
+
+/* The relation, opened. */
+static Relation
+store_rel(ChunkStore *store)
+{
+	if (store->rel == NULL)
+	{
+		ChunkStore	opened;
+
+		chunk_store_open(&opened, store->relid, store->lockmode);
+		store->rel = opened.rel;
+	}
+	return store->rel;
 }
 
 /* Close what chunk_store_open() opened; locks last until commit. */
 void
 chunk_store_close(ChunkStore *store)
 {
-	if (store->lockmode != NoLock)
+	if (store->lockmode != NoLock && store->rel != NULL)
 		table_close(store->rel, NoLock);
 }
 
@@ -106,12 +132,12 @@ ensure_snapshot(ChunkStore *store)
 static bool
 block_exists(ChunkStore *store, BlockNumber block)
 {
-	BlockNumber known = RelationGetSmgr(store->rel)->
+	BlockNumber known = RelationGetSmgr(store_rel(store))->
 		smgr_cached_nblocks[MAIN_FORKNUM];
 
 	if (known != InvalidBlockNumber && block < known)
 		return true;
-	return block < RelationGetNumberOfBlocks(store->rel);
+	return block < RelationGetNumberOfBlocks(store_rel(store));
 }
 
 /*
@@ -142,7 +168,7 @@ look_at_tuple(ChunkStore *store, Page page, Chunk *chunk)
 	tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
 	tuple.t_len = ItemIdGetLength(item);
 	tuple.t_self = chunk->tid;
-	tuple.t_tableOid = RelationGetRelid(store->rel);
+	tuple.t_tableOid = store->relid;
 	if (tuple.t_data->t_hoff != MAXALIGN(SizeofHeapTupleHeader) ||
 		HeapTupleHasNulls(&tuple) ||
 		(tuple.t_data->t_infomask & IMPOSSIBLE_INFOMASK) != 0 ||
@@ -189,7 +215,7 @@ chunk_store_raise(ChunkStore *store)
 			 errmsg("damaged chunk (%u,%u) of toast value %u in \"%s\"",
 					ItemPointerGetBlockNumberNoCheck(tid),
 					ItemPointerGetOffsetNumberNoCheck(tid),
-					store->value, RelationGetRelationName(store->rel)),
+					store->value, RelationGetRelationName(store_rel(store))),
 			 errdetail_internal("%s.", store->problem),
 			 errhint("Use toaster.verify() to find all damage.  A damaged "
 					 "value can be set to NULL, its row deleted.")));
@@ -209,12 +235,32 @@ chunk_store_warn_left(ChunkStore *store)
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("not all chunks of damaged toast value %u in \"%s\" "
 					"could be deleted",
-					store->value, RelationGetRelationName(store->rel)),
+					store->value, RelationGetRelationName(store_rel(store))),
 			 errdetail("Chunk (%u,%u): %s.",
 					   ItemPointerGetBlockNumberNoCheck(tid),
 					   ItemPointerGetOffsetNumberNoCheck(tid),
 					   store->problem),
 			 errhint("VACUUM FULL on the table removes them.")));
+}
+
+/* Copy the page of a chunk that was read, with all its visible chunks. */
+static void
+copy_page(ChunkStore *store, const Chunk *chunk)
+{
+	Page		page = BufferGetPage(chunk->buffer);
+
+	chunk_cache_begin(store->relid, ItemPointerGetBlockNumber(&chunk->tid),
+					  page);
+	for (OffsetNumber offset = FirstOffsetNumber;
+		 offset <= Min(PageGetMaxOffsetNumber(page), MaxHeapTuplesPerPage);
+		 offset++)
+	{
+		Chunk		other = *chunk;
+
+		ItemPointerSetOffsetNumber(&other.tid, offset);
+		if (look_at_tuple(store, page, &other) == NULL)
+			chunk_cache_add(&other, page);
+	}
 }
 
 /*
@@ -229,16 +275,21 @@ chunk_store_get(ChunkStore *store, ItemPointer tid, Chunk *chunk)
 	const char *problem;
 
 	CHECK_FOR_INTERRUPTS();
+	if (store->cached && chunk_cache_get(store->relid, tid, chunk))
+		return true;
 	ensure_snapshot(store);
 	chunk->tid = *tid;
 	if (!ItemPointerIsValid(tid) || !block_exists(store, block))
 		return chunk_store_problem(store, &chunk->tid,
 								   "Chunk lies past the end of the relation");
-	chunk->buffer = ReadBuffer(store->rel, block);
+	chunk->buffer = ReadBuffer(store_rel(store), block);
 	LockBuffer(chunk->buffer, BUFFER_LOCK_SHARE);
-	compat_test_old_snapshot(&store->snapshot, store->rel,
+	compat_test_old_snapshot(&store->snapshot, store_rel(store),
 							 BufferGetPage(chunk->buffer));
 	problem = look_at_tuple(store, BufferGetPage(chunk->buffer), chunk);
+	if (store->cached && problem == NULL &&
+		chunk_cache_wants(store->relid, block, BufferGetPage(chunk->buffer)))
+		copy_page(store, chunk);
 	LockBuffer(chunk->buffer, BUFFER_LOCK_UNLOCK);
 	if (problem != NULL)
 	{
@@ -280,7 +331,8 @@ chunk_store_list(ChunkStore *store, BlockNumber block,
 void
 chunk_store_release(Chunk *chunk)
 {
-	ReleaseBuffer(chunk->buffer);
+	if (BufferIsValid(chunk->buffer))
+		ReleaseBuffer(chunk->buffer);
 }
 
 /* What is wrong with the root at hand; NULL when nothing is. */
@@ -388,10 +440,11 @@ find_indexed(ChunkStore *store, uint32 address, ItemPointer tid)
 	bool		found = false;
 
 	ensure_snapshot(store);
-	valid = toast_open_indexes(store->rel, AccessShareLock, &indexes, &count);
+	valid = toast_open_indexes(store_rel(store), AccessShareLock, &indexes,
+							   &count);
 	ScanKeyInit(&key, (AttrNumber) 1, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(address));
-	scan = compat_index_beginscan(store->rel, indexes[valid],
+	scan = compat_index_beginscan(store_rel(store), indexes[valid],
 								  &store->snapshot, 1);
 	index_rescan(scan, &key, 1, NULL, 0);
 	while (!found &&

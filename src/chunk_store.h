@@ -32,7 +32,9 @@
 /* An open TOAST relation. */
 typedef struct ChunkStore
 {
-	Relation	rel;
+	Relation	rel;			/* NULL: not needed so far */
+	Oid			relid;
+	bool		cached;			/* copies of pages may be used */
 	SnapshotData snapshot;		/* that chunks are read with */
 	bool		snapshot_set;
 	LOCKMODE	lockmode;		/* NoLock: the caller opened it */
@@ -49,7 +51,7 @@ extern const char chunk_missing[];
 /* A chunk in its page, valid until chunk_store_release(). */
 typedef struct Chunk
 {
-	Buffer		buffer;			/* pinned */
+	Buffer		buffer;			/* pinned; invalid in a copy of the page */
 	ItemPointerData tid;
 	uint32		chunk_id;
 	const void *node;			/* 4-byte aligned */
@@ -72,6 +74,7 @@ typedef struct ChunkDraft
 
 extern void chunk_store_open(ChunkStore *store, Oid toastrelid,
 							 LOCKMODE lockmode);
+extern void chunk_store_open_cached(ChunkStore *store, Oid toastrelid);
 extern void chunk_store_use(ChunkStore *store, Relation toastrel);
 extern void chunk_store_close(ChunkStore *store);
 

@@ -26,6 +26,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "chunk_cache.h"
 #include "chunk_store.h"
 #include "compat.h"
 #include "heap_seam.h"
@@ -67,6 +68,7 @@ chunk_form(ChunkStore *store, uint32 chunk_id, ChunkDraft *draft)
 	HeapTuple	tuple = &draft->tuple;
 	HeapTupleHeader header = (HeapTupleHeader) draft->header;
 
+	chunk_cache_reset();
 	memset(header, 0, sizeof(draft->header));
 	ItemPointerSetInvalid(&header->t_ctid);
 	HeapTupleHeaderSetNatts(header, 3);
@@ -261,6 +263,7 @@ drop_chunk(ChunkStore *store, ItemPointer tid, CommandId cid)
 	TM_Result	result;
 
 	CHECK_FOR_INTERRUPTS();
+	chunk_cache_reset();
 	result = heap_delete(store->rel, tid, cid, InvalidSnapshot, true, &tmfd,
 						 false);
 	if (result != TM_Ok)
@@ -328,6 +331,7 @@ chunk_store_drop_new(ChunkStore *store, ItemPointer tid)
 void
 chunk_store_kill(ChunkStore *store, ItemPointer tid)
 {
+	chunk_cache_reset();
 	heap_abort_speculative(store->rel, tid);
 	stats_add(STATS_NODES_DELETED, 1);
 }

@@ -36,10 +36,12 @@ typedef struct Segment
 {
 	uint32		start;			/* in the stored form */
 	uint32		size;
-	Piece		piece;			/* copied; bytes and refs too */
+	Piece		piece;
+	char	   *copy;			/* of its refs and bytes; NULL: in the root */
 	uint32		skip;			/* of the frame before start */
 	uint32		ready;			/* bytes of the frame that are there */
-	char	   *frame;
+	const char *frame;
+	char	   *buffer;			/* that has the frame; NULL: in the root */
 } Segment;
 
 struct Document
@@ -104,17 +106,22 @@ forget_relation(Datum arg, Oid relid)
 		memset(known_relations, 0, sizeof(known_relations));
 }
 
-/* A piece with memory of its own. */
+/* Keep a piece of a node; one of the root, which is kept, as it is. */
 static void
-copy_piece(Document *document, const Piece *piece, Segment *segment)
+keep_piece(Document *document, const void *node, const Piece *piece,
+		   Segment *segment)
 {
 	Size		refs = piece->head.refs * sizeof(Ref);
-	char	   *copy = MemoryContextAlloc(document->context,
-										  refs + piece->head.inline_size + 1);
+	char	   *copy;
 
+	segment->piece = *piece;
+	if (node == document->root)
+		return;
+	copy = MemoryContextAlloc(document->context,
+							  refs + piece->head.inline_size + 1);
 	memcpy(copy, piece->refs, refs);
 	memcpy(copy + refs, piece->bytes, piece->head.inline_size);
-	segment->piece.head = piece->head;
+	segment->copy = copy;
 	segment->piece.refs = (const Ref *) copy;
 	segment->piece.bytes = copy + refs;
 }
@@ -147,7 +154,7 @@ locate(Document *document, const void *node, uint32 start, uint32 offset,
 			segment->start = start;
 			segment->size = piece.head.size;
 			segment->skip = piece.head.skip;
-			copy_piece(document, &piece, segment);
+			keep_piece(document, node, &piece, segment);
 			return true;
 		}
 		if (!chunk_store_get_child(document->store, document->lineage,
@@ -186,6 +193,7 @@ grow(Document *document, Segment *segment, uint32 wanted)
 	rope_reader_free(&reader);
 	if (!ok)
 		return false;
+	segment->buffer = buffer;
 	segment->frame = buffer + shift;
 	segment->ready = wanted;
 	document->bytes += wanted;
@@ -200,10 +208,23 @@ load_uncompressed(Document *document, Segment *segment, uint32 offset,
 	uint32		before = offset - segment->start;
 	uint32		left = segment->size - before;
 	uint32		shift = offset % sizeof(uint32);
+	const char *in_node = segment->piece.bytes + segment->skip;
 	RopeReader	reader;
 	char	   *buffer;
 	bool		ok;
 
+	if (segment->copy == NULL &&
+		segment->skip + before + length <= segment->piece.head.inline_size &&
+		(uintptr_t) in_node % sizeof(uint32) ==
+		segment->start % sizeof(uint32))
+	{
+		segment->size = Min(segment->size,
+							segment->piece.head.inline_size - segment->skip);
+		segment->skip = 0;
+		segment->frame = in_node;
+		segment->ready = segment->size;
+		return true;
+	}
 	length = Min(left, Max(length, FIRST_BYTES));
 	buffer = MemoryContextAllocHuge(document->context, length + shift);
 	rope_reader_init(&reader, document->store, document->lineage);
@@ -215,6 +236,7 @@ load_uncompressed(Document *document, Segment *segment, uint32 offset,
 	segment->start = offset;
 	segment->size = length;
 	segment->skip = 0;
+	segment->buffer = buffer;
 	segment->frame = buffer + shift;
 	segment->ready = length;
 	document->bytes += length;
@@ -246,11 +268,10 @@ drop_segments(Document *document)
 	{
 		Segment    *segment = &document->segments[i];
 
-		if (segment->piece.refs != NULL)
-			pfree(unconstify(Ref *, segment->piece.refs));
-		if (segment->frame != NULL)
-			pfree(segment->frame - (segment->start - segment->skip) %
-				  sizeof(uint32));
+		if (segment->copy != NULL)
+			pfree(segment->copy);
+		if (segment->buffer != NULL)
+			pfree(segment->buffer);
 	}
 	document->segment_count = 0;
 	document->last = 0;
@@ -363,17 +384,18 @@ source_view(FormSource *source, uint32 offset, uint32 length)
 	/* they lie on both sides of a boundary: a segment of their own */
 	buffer = MemoryContextAllocHuge(document->context,
 									length + sizeof(uint32));
-	buffer += offset % sizeof(uint32);
-	if (!source_read(source, offset, length, buffer))
+	if (!source_read(source, offset, length,
+					 buffer + offset % sizeof(uint32)))
 		return NULL;
 	gathered = add_segment(document);
 	memset(gathered, 0, sizeof(Segment));
 	gathered->start = offset;
 	gathered->size = gathered->ready = length;
-	gathered->frame = buffer;
+	gathered->buffer = buffer;
+	gathered->frame = buffer + offset % sizeof(uint32);
 	document->bytes += length;
 	document->last = document->segment_count++;
-	return buffer;
+	return gathered->frame;
 }
 
 /* Forget a document. */
@@ -470,7 +492,7 @@ document_open(const TreePointer *pointer)
 												  "toaster document",
 												  ALLOCSET_DEFAULT_SIZES);
 	document->store = &document->own_store;
-	chunk_store_open(document->store, pointer->toastrelid, AccessShareLock);
+	chunk_store_open_cached(document->store, pointer->toastrelid);
 	document->store->value = pointer->address;
 	if (document->valid && document->bytes <= DOCUMENT_BYTES &&
 		root_is_same(document))

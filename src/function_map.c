@@ -74,11 +74,10 @@ static FunctionPair pairs[] = {
 	{F_JSONB_CONTAINED},
 };
 
-/* What the catalogs said, until valid becomes false. */
-static bool valid = false;
-static bool watching = false;	/* the callbacks are registered */
+/* What the catalogs said, as long as it is valid. */
+static bool pairs_valid = false;
 static bool complete = false;	/* every function of ours was found */
-static bool any = false;		/* one at least was found */
+static bool access_method_valid = false;
 static Oid	access_method = InvalidOid;
 
 /*
@@ -89,22 +88,27 @@ static void
 forget_function(Datum arg, int cache, uint32 hash)
 {
 	if (!complete || hash == 0)
-		valid = false;
+		pairs_valid = false;
 	for (int i = 0; i < lengthof(pairs); i++)
 	{
 		if (pairs[i].stock_hash != hash && pairs[i].our_hash != hash)
 			continue;
-		valid = false;
+		pairs_valid = false;
 		ResetPlanCache();
 		break;
 	}
 }
 
-/* A schema or an access method changed. */
 static void
-forget_all(Datum arg, int cache, uint32 hash)
+forget_schema(Datum arg, int cache, uint32 hash)
 {
-	valid = false;
+	pairs_valid = false;
+}
+
+static void
+forget_access_method(Datum arg, int cache, uint32 hash)
+{
+	access_method_valid = false;
 }
 
 /* May everybody execute the function? */
@@ -169,15 +173,13 @@ look_up(FunctionPair *pair, HeapTuple stock, Oid schema)
 	ReleaseSysCache(ours);
 }
 
-/* Look everything up. */
+/* Look up all functions. */
 static void
-resolve(void)
+look_up_pairs(void)
 {
 	Oid			schema = get_namespace_oid("toaster", true);
 
 	complete = OidIsValid(schema);
-	any = false;
-	access_method = get_am_oid("toaster", true);
 	for (int i = 0; i < lengthof(pairs); i++)
 	{
 		FunctionPair *pair = &pairs[i];
@@ -185,49 +187,30 @@ resolve(void)
 
 		Assert(i == 0 || pairs[i - 1].stock < pair->stock);
 		pair->ours = InvalidOid;
-		if (!OidIsValid(schema))
-			continue;
-		stock = SearchSysCache1(PROCOID, ObjectIdGetDatum(pair->stock));
-		if (!HeapTupleIsValid(stock))
-			continue;
-		pair->stock_hash =
-			GetSysCacheHashValue1(PROCOID, ObjectIdGetDatum(pair->stock));
 		pair->our_hash = 0;
-		look_up(pair, stock, schema);
-		ReleaseSysCache(stock);
-		if (OidIsValid(pair->ours))
-			any = true;
-		else
-			complete = false;
+		stock = OidIsValid(schema) ?
+			SearchSysCache1(PROCOID, ObjectIdGetDatum(pair->stock)) : NULL;
+		if (HeapTupleIsValid(stock))
+		{
+			pair->stock_hash =
+				GetSysCacheHashValue1(PROCOID, ObjectIdGetDatum(pair->stock));
+			look_up(pair, stock, schema);
+			ReleaseSysCache(stock);
+		}
+		complete = complete && OidIsValid(pair->ours);
 	}
 }
 
-/*
- * Is there anything to replace in this database?  To be asked before any
- * other question.
- */
-bool
-function_map_ready(void)
-{
-	if (likely(valid))
-		return any;
-	if (!watching)
-	{
-		CacheRegisterSyscacheCallback(PROCOID, forget_function, 0);
-		CacheRegisterSyscacheCallback(NAMESPACEOID, forget_all, 0);
-		CacheRegisterSyscacheCallback(AMOID, forget_all, 0);
-		watching = true;
-	}
-	/* what changes while we look makes it invalid again */
-	valid = true;
-	resolve();
-	return any;
-}
-
-/* The table access method toaster in this database. */
+/* The table access method toaster in this database, or InvalidOid. */
 Oid
 function_map_access_method(void)
 {
+	if (unlikely(!access_method_valid))
+	{
+		/* what changes while we look makes it invalid again */
+		access_method_valid = true;
+		access_method = get_am_oid("toaster", true);
+	}
 	return access_method;
 }
 
@@ -243,7 +226,14 @@ function_map_find(Oid stock)
 		int			middle = (low + high) / 2;
 
 		if (pairs[middle].stock == stock)
+		{
+			if (unlikely(!pairs_valid))
+			{
+				pairs_valid = true;
+				look_up_pairs();
+			}
 			return OidIsValid(pairs[middle].ours) ? &pairs[middle] : NULL;
+		}
 		if (pairs[middle].stock < stock)
 			low = middle + 1;
 		else
@@ -273,4 +263,13 @@ function_map_depend(List *inval_items, List *used)
 		}
 	}
 	return inval_items;
+}
+
+/* Called once, when the library is loaded. */
+void
+function_map_init(void)
+{
+	CacheRegisterSyscacheCallback(PROCOID, forget_function, 0);
+	CacheRegisterSyscacheCallback(NAMESPACEOID, forget_schema, 0);
+	CacheRegisterSyscacheCallback(AMOID, forget_access_method, 0);
 }

@@ -20,9 +20,9 @@ typedef struct FunctionPair
 	uint32		our_hash;		/* what they depend on */
 } FunctionPair;
 
-extern bool function_map_ready(void);
 extern Oid	function_map_access_method(void);
 extern const FunctionPair *function_map_find(Oid stock);
 extern List *function_map_depend(List *inval_items, List *pairs);
+extern void function_map_init(void);
 
 #endif							/* PG_TOASTER_FUNCTION_MAP_H */

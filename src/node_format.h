@@ -37,8 +37,8 @@
  *		+------+--------+--------+------+------+------------+-------------+
  *
  * Frame: a run of bytes of the value, compressed as one unit with `method`.
- * Its stored form is the bytes of its DATA nodes, in order, followed by the
- * piece's inline bytes.  A frame that several windows show has no inline
+ * Its stored form is the piece's inline bytes, followed by the bytes of its
+ * DATA nodes, in order.  A frame that several windows show has no inline
  * bytes: they move to a DATA node when it is cut.
  *
  * Ref: where a child is, how many bytes its node has, and the CRC-32C of

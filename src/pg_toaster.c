@@ -9,6 +9,7 @@
 
 #include "fmgr.h"
 
+#include "chunk_cache.h"
 #include "document.h"
 #include "json_tree.h"
 #include "planner.h"
@@ -26,6 +27,7 @@ _PG_init(void)
 {
 	settings_init();
 	stats_init();
+	chunk_cache_init();
 	document_init();
 	toaster_register(&rope_toaster);
 	toaster_register(&json_toaster);

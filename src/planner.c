@@ -77,17 +77,16 @@ static ExecutorStart_hook_type previous_start = NULL;
 /* Is this the transaction in which the library was loaded? */
 static bool loading = false;
 
-/* Is the relation's access method ours? */
+/* Has the relation that access method? */
 static bool
-is_ours(Oid relation)
+has_access_method(Oid relation, Oid access_method)
 {
 	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
 	bool		result;
 
 	if (!HeapTupleIsValid(tuple))
 		return false;
-	result = ((Form_pg_class) GETSTRUCT(tuple))->relam ==
-		function_map_access_method();
+	result = ((Form_pg_class) GETSTRUCT(tuple))->relam == access_method;
 	ReleaseSysCache(tuple);
 	return result;
 }
@@ -96,16 +95,19 @@ is_ours(Oid relation)
 static bool
 concerns_us(const PlannedStmt *statement)
 {
+	Oid			access_method;
 	ListCell   *cell;
 
-	if (!settings_enable_planner || statement->planTree == NULL ||
-		!function_map_ready())
+	if (!settings_enable_planner || statement->planTree == NULL)
+		return false;
+	access_method = function_map_access_method();
+	if (!OidIsValid(access_method))
 		return false;
 	if (statement->relationOids == NIL)
 		return true;
 	foreach(cell, statement->relationOids)
 	{
-		if (is_ours(lfirst_oid(cell)))
+		if (has_access_method(lfirst_oid(cell), access_method))
 			return true;
 	}
 	return false;
@@ -387,6 +389,7 @@ end_loading(XactEvent event, void *arg)
 void
 planner_init(void)
 {
+	function_map_init();
 	previous_planner = planner_hook;
 	planner_hook = plan_statement;
 	if (process_shared_preload_libraries_in_progress)

@@ -9,7 +9,7 @@
  * Where a value goes on after the frame, the frame is cut so that its
  * stored form fills pages: a full DATA node has a page alone, four smaller
  * ones share a page.  What is left over at the end of a value goes to
- * smaller nodes, the last bytes into the branch itself where there is room.
+ * smaller nodes, some bytes into the branch itself where there is room.
  *
  *-------------------------------------------------------------------------
  */
@@ -169,9 +169,38 @@ put_data(RopeBuilder *builder, const char *data, const Size *sizes,
 }
 
 /*
- * Decide how a frame's stored form is cut: full nodes, nodes that share
- * pages, a rest.  Sets sizes[] and returns their number; what they do not
- * cover is kept inline.
+ * A document that is one short frame: its root takes as much as it can of
+ * the front, where short values stand.  Sets the sizes of the other nodes
+ * and returns their number; -1 when it is something else.
+ */
+static int
+plan_document(RopeBuilder *builder, const Frame *frame, Size *sizes)
+{
+	RopeLimits *limits = &builder->limits;
+	Size		left = frame->stored_size;
+	int			count = 1;
+
+	if (builder->flat.kind != NODE_KIND_JSON ||
+		frame->size < builder->flat.size || left >= limits->full_payload)
+		return -1;
+	while (left > limits->capacity - PIECE_SIZE(count) +
+		   count * limits->node_payload)
+		count++;
+	if (count >= limits->max_refs)
+		return -1;
+	left -= Min(left, limits->capacity - PIECE_SIZE(count));
+	for (int i = 0; i < count; i++)
+	{
+		sizes[i] = Min(left, limits->node_payload);
+		left -= sizes[i];
+	}
+	return sizes[0] == 0 ? 0 : count;
+}
+
+/*
+ * Decide how a frame's stored form is cut: bytes that are kept inline, in
+ * front; full nodes, nodes that share pages, a rest.  Sets sizes[] of the
+ * nodes and returns their number.
  */
 static int
 plan_nodes(RopeBuilder *builder, const Frame *frame, bool last, Size *sizes)
@@ -180,8 +209,11 @@ plan_nodes(RopeBuilder *builder, const Frame *frame, bool last, Size *sizes)
 	Size		left = frame->stored_size;
 	Size		room = limits->capacity -
 		Min(limits->capacity, builder->levels[1].bytes);
-	int			count = 0;
+	int			count = plan_document(builder, frame, sizes);
 
+	if (count >= 0)
+		return count;
+	count = 0;
 	while (left >= limits->full_payload)
 	{
 		sizes[count++] = limits->full_payload;
@@ -205,11 +237,16 @@ plan_nodes(RopeBuilder *builder, const Frame *frame, bool last, Size *sizes)
 static void
 append_frame(RopeBuilder *builder, const Frame *frame, bool last)
 {
-	Size		sizes[UINT8_MAX];
+	Size		sizes[UINT8_MAX] = {0};
 	Ref			refs[UINT8_MAX];
 	int			count = plan_nodes(builder, frame, last, sizes);
-	Size		at = 0;
+	Size		in_node = frame->stored_size;
+	Size		at;
 	Piece		piece;
+
+	for (int i = 0; i < count; i++)
+		in_node -= sizes[i];
+	at = in_node;
 
 	for (int i = 0; i < count; i += CHUNK_STORE_BATCH)
 	{
@@ -224,11 +261,11 @@ append_frame(RopeBuilder *builder, const Frame *frame, bool last)
 	memset(&piece, 0, sizeof(piece));
 	piece.head.refs = count;
 	piece.head.method = frame->method;
-	piece.head.inline_size = frame->stored_size - at;
+	piece.head.inline_size = in_node;
 	piece.head.size = frame->size;
 	piece.head.frame_size = frame->size;
 	piece.refs = refs;
-	piece.bytes = frame->stored + at;
+	piece.bytes = frame->stored;
 	rope_builder_stored(builder, &piece);
 }
 
@@ -290,9 +327,9 @@ rope_frame_move_out(RopeBuilder *builder, Piece *piece, Ref *refs)
 	Size		size = piece->head.inline_size;
 	ItemPointerData tid;
 
-	memcpy(refs, piece->refs, piece->head.refs * sizeof(Ref));
-	put_data(builder, piece->bytes, &size, 1, &refs[piece->head.refs]);
-	ref_tid(&refs[piece->head.refs], &tid);
+	memcpy(refs + 1, piece->refs, piece->head.refs * sizeof(Ref));
+	put_data(builder, piece->bytes, &size, 1, &refs[0]);
+	ref_tid(&refs[0], &tid);
 	chunk_list_add(&builder->own, &tid, builder->lineage);
 	piece->refs = refs;
 	piece->head.refs++;

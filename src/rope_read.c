@@ -85,9 +85,9 @@ rope_reader_stored(RopeReader *reader, const Piece *piece, Size offset,
 {
 	Size		at = 0;
 
-	for (int i = 0; i <= piece->head.refs && length > 0; i++)
+	for (int i = -1; i < piece->head.refs && length > 0; i++)
 	{
-		bool		in_node = i == piece->head.refs;
+		bool		in_node = i < 0;
 		Size		size = in_node ? piece->head.inline_size :
 			payload_size(&piece->refs[i]);
 		Size		part;
@@ -150,10 +150,11 @@ rope_reader_decompress(RopeReader *reader, const Piece *piece, Size wanted,
 	stats_add(STATS_NODES_DECOMPRESSED, 1);
 	size = codec_prefix(head->method, wanted, stored_size(piece),
 						head->frame_size);
-	if (head->refs == 0)
+	if (size <= head->inline_size)
 		ok = codec_decompress(head->method, piece->bytes, size, target,
 							  wanted, head->frame_size);
-	else if (size <= payload_size(&piece->refs[0]))
+	else if (head->inline_size == 0 &&
+			 size <= payload_size(&piece->refs[0]))
 	{
 		if (!chunk_store_get_child(reader->store, reader->lineage,
 								   &piece->refs[0], 0, &chunk))

@@ -88,6 +88,8 @@ check_frame(RopeCheck *check, const NodeCopy *parent, const Piece *piece)
 	for (int i = 0; i < piece->head.refs; i++)
 		capacity += piece->refs[i].size;
 	stored = palloc(capacity);
+	memcpy(stored, piece->bytes, piece->head.inline_size);
+	size = piece->head.inline_size;
 	for (int i = 0; i < piece->head.refs; i++)
 	{
 		NodeCopy	child;
@@ -102,8 +104,6 @@ check_frame(RopeCheck *check, const NodeCopy *parent, const Piece *piece)
 		size += child.size - sizeof(NodeHeader);
 		pfree(child.node);
 	}
-	memcpy(stored + size, piece->bytes, piece->head.inline_size);
-	size += piece->head.inline_size;
 	if (complete)
 	{
 		problem = frame_problem(&piece->head, stored, size);
