@@ -410,13 +410,14 @@ bool
 chunk_store_get_child(ChunkStore *store, uint32 lineage, const Ref *ref,
 					  int level, Chunk *chunk)
 {
+	Ref			expected = *ref;	/* it may be in a copy that is replaced */
 	ItemPointerData tid;
 	const char *problem;
 
-	ref_tid(ref, &tid);
+	ref_tid(&expected, &tid);
 	if (!chunk_store_get(store, &tid, chunk))
 		return false;
-	problem = child_problem(chunk, lineage, ref, level);
+	problem = child_problem(chunk, lineage, &expected, level);
 	if (problem == NULL)
 		return true;
 	chunk_store_release(chunk);

@@ -48,7 +48,10 @@ typedef struct ChunkStore
 /* The problem of a chunk that is not there, or invisible to the snapshot. */
 extern const char chunk_missing[];
 
-/* A chunk in its page, valid until chunk_store_release(). */
+/*
+ * A chunk in its page, valid until chunk_store_release(); in a copy of the
+ * page, until the next get.
+ */
 typedef struct Chunk
 {
 	Buffer		buffer;			/* pinned; invalid in a copy of the page */
