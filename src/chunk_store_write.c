@@ -37,7 +37,7 @@
 /* A chunk shorter than that is a short one. */
 #define SHORT_CHUNK			512
 
-/* Where the last one went: a hint, that may be of a relation that is gone. */
+/* Where the last one went: a hint. */
 static struct
 {
 	Oid			relid;
@@ -101,9 +101,13 @@ insert_short(ChunkStore *store, HeapTuple tuple)
 {
 	Relation	rel = store->rel;
 	BlockNumber target = RelationGetTargetBlock(rel);
+	BlockNumber block = InvalidBlockNumber;
 
-	RelationSetTargetBlock(rel, short_chunks.relid == store->relid ?
-						   short_chunks.block : InvalidBlockNumber);
+	/* the relation may have been truncated since */
+	if (short_chunks.relid == store->relid &&
+		short_chunks.block < RelationGetNumberOfBlocks(rel))
+		block = short_chunks.block;
+	RelationSetTargetBlock(rel, block);
 	heap_insert(rel, tuple, GetCurrentCommandId(true),
 				store->options | HEAP_INSERT_NO_LOGICAL, NULL);
 	short_chunks.relid = store->relid;
