@@ -37,7 +37,10 @@
 /* A chunk shorter than that is a short one. */
 #define SHORT_CHUNK			512
 
-/* Where the last one went: a hint, that may be of a relation that is gone. */
+/*
+ * Where the last one went: a hint, that may be of a relation that is gone or
+ * of a file that was longer.
+ */
 static struct
 {
 	Oid			relid;
@@ -101,9 +104,11 @@ insert_short(ChunkStore *store, HeapTuple tuple)
 {
 	Relation	rel = store->rel;
 	BlockNumber target = RelationGetTargetBlock(rel);
+	bool		known = short_chunks.relid == store->relid &&
+		chunk_store_has_block(store, short_chunks.block);
 
-	RelationSetTargetBlock(rel, short_chunks.relid == store->relid ?
-						   short_chunks.block : InvalidBlockNumber);
+	RelationSetTargetBlock(rel, known ? short_chunks.block :
+						   InvalidBlockNumber);
 	heap_insert(rel, tuple, GetCurrentCommandId(true),
 				store->options | HEAP_INSERT_NO_LOGICAL, NULL);
 	short_chunks.relid = store->relid;
