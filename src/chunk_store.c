@@ -129,8 +129,8 @@ ensure_snapshot(ChunkStore *store)
 }
 
 /* Is the block within the relation?  Asks the kernel only when in doubt. */
-bool
-chunk_store_has_block(ChunkStore *store, BlockNumber block)
+static bool
+block_exists(ChunkStore *store, BlockNumber block)
 {
 	BlockNumber known = RelationGetSmgr(store_rel(store))->
 		smgr_cached_nblocks[MAIN_FORKNUM];
@@ -279,7 +279,7 @@ chunk_store_get(ChunkStore *store, ItemPointer tid, Chunk *chunk)
 		return true;
 	ensure_snapshot(store);
 	chunk->tid = *tid;
-	if (!ItemPointerIsValid(tid) || !chunk_store_has_block(store, block))
+	if (!ItemPointerIsValid(tid) || !block_exists(store, block))
 		return chunk_store_problem(store, &chunk->tid,
 								   "Chunk lies past the end of the relation");
 	chunk->buffer = ReadBuffer(store_rel(store), block);

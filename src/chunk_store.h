@@ -81,7 +81,6 @@ extern void chunk_store_open_cached(ChunkStore *store, Oid toastrelid);
 extern void chunk_store_use(ChunkStore *store, Relation toastrel);
 extern void chunk_store_close(ChunkStore *store);
 
-extern bool chunk_store_has_block(ChunkStore *store, BlockNumber block);
 extern bool chunk_store_find(ChunkStore *store, uint32 address,
 							 ItemPointer tid);
 extern bool chunk_store_get(ChunkStore *store, ItemPointer tid, Chunk *chunk);

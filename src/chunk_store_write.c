@@ -37,10 +37,7 @@
 /* A chunk shorter than that is a short one. */
 #define SHORT_CHUNK			512
 
-/*
- * Where the last one went: a hint, that may be of a relation that is gone or
- * of a file that was longer.
- */
+/* Where the last one went: a hint. */
 static struct
 {
 	Oid			relid;
@@ -104,11 +101,13 @@ insert_short(ChunkStore *store, HeapTuple tuple)
 {
 	Relation	rel = store->rel;
 	BlockNumber target = RelationGetTargetBlock(rel);
-	bool		known = short_chunks.relid == store->relid &&
-		chunk_store_has_block(store, short_chunks.block);
+	BlockNumber block = InvalidBlockNumber;
 
-	RelationSetTargetBlock(rel, known ? short_chunks.block :
-						   InvalidBlockNumber);
+	/* the relation may have been truncated since */
+	if (short_chunks.relid == store->relid &&
+		short_chunks.block < RelationGetNumberOfBlocks(rel))
+		block = short_chunks.block;
+	RelationSetTargetBlock(rel, block);
 	heap_insert(rel, tuple, GetCurrentCommandId(true),
 				store->options | HEAP_INSERT_NO_LOGICAL, NULL);
 	short_chunks.relid = store->relid;
