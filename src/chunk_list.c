@@ -42,6 +42,21 @@ chunk_list_add(ChunkList *list, const ItemPointerData *tid, uint32 chunk_id)
 	list->count++;
 }
 
+/* Take a chunk out again, one that was added lately. */
+void
+chunk_list_remove(ChunkList *list, const ItemPointerData *tid)
+{
+	for (int i = list->count - 1; i >= 0; i--)
+	{
+		if (ItemPointerEquals(&list->places[i].tid,
+							  unconstify(ItemPointerData *, tid)))
+		{
+			list->places[i] = list->places[--list->count];
+			return;
+		}
+	}
+}
+
 static int
 compare_places(const void *a, const void *b)
 {

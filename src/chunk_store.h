@@ -40,7 +40,7 @@ typedef struct ChunkStore
 	LOCKMODE	lockmode;		/* NoLock: the caller opened it */
 	int			options;		/* TABLE_INSERT_xxx of the statement */
 	uint32		value;			/* address at hand, for messages */
-	ChunkList  *written;	/* if not NULL, gets all chunks inserted */
+	ChunkList  *written;		/* if not NULL, has all chunks inserted */
 	const char *problem;		/* why the last get returned false */
 	ItemPointerData problem_tid;	/* and for which chunk */
 } ChunkStore;

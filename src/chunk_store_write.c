@@ -94,7 +94,8 @@ chunk_form(ChunkStore *store, uint32 chunk_id, ChunkDraft *draft)
 
 /*
  * Insert a short chunk.  They have pages of their own, where many fit, lest
- * they take the room of a fourth long one between three.
+ * they take the room of a fourth long one between three.  Not so roots: a
+ * page may have more line pointers than a direct address can express.
  */
 static void
 insert_short(ChunkStore *store, HeapTuple tuple)
@@ -122,7 +123,7 @@ put_one(ChunkStore *store, uint32 chunk_id, ChunkDraft *draft,
 {
 	HeapTuple	tuple = chunk_form(store, chunk_id, draft);
 
-	if (tuple->t_len < SHORT_CHUNK)
+	if (tuple->t_len < SHORT_CHUNK && !node_is_root(draft->node))
 		insert_short(store, tuple);
 	else
 		heap_insert(store->rel, tuple, GetCurrentCommandId(true),
@@ -357,6 +358,8 @@ chunk_store_drop(ChunkStore *store, const ChunkList *chunks)
 void
 chunk_store_drop_new(ChunkStore *store, ItemPointer tid)
 {
+	if (store->written)
+		chunk_list_remove(store->written, tid);
 	drop_chunk(store, tid, GetCurrentCommandId(true) + 1);
 }
 
@@ -368,6 +371,8 @@ void
 chunk_store_kill(ChunkStore *store, ItemPointer tid)
 {
 	chunk_cache_reset();
+	if (store->written)
+		chunk_list_remove(store->written, tid);
 	heap_abort_speculative(store->rel, tid);
 	stats_add(STATS_NODES_DELETED, 1);
 }

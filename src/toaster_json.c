@@ -35,6 +35,9 @@ json_validate(Oid type)
 /* Bytes that the window of a streamed form has before frames are cut. */
 #define WINDOW_SIZE			(512 * 1024)
 
+/* Bytes that are compressed to judge a document by. */
+#define SAMPLE_SIZE			4096
+
 /* A sink whose window a rope is built from. */
 typedef struct RopeSink
 {
@@ -141,6 +144,19 @@ write_document(RopeBuilder *builder, void *arg)
 	pfree(rope.sink.window.data);
 }
 
+/* Will the flat form be far above limit bytes, judging by its front? */
+static bool
+seems_long(const FlatValue *flat, int codec, Size limit)
+{
+	Size		sample = Min(flat->size, SAMPLE_SIZE);
+	char	   *packed = palloc(codec_bound(codec, sample));
+	Size		stored = codec_compress(codec, flat->data, &sample, packed,
+										codec_bound(codec, sample));
+
+	pfree(packed);
+	return stored == 0 || (double) stored / sample * flat->size > 2.0 * limit;
+}
+
 /* Compress the stored form, if it is one frame, for json_save() to use. */
 static bool
 json_form_exceeds(FlatValue *flat, int codec, Size limit)
@@ -151,7 +167,8 @@ json_form_exceeds(FlatValue *flat, int codec, Size limit)
 	char	   *packed;
 
 	settings_limits(&limits);
-	if (codec == CODEC_NONE || flat->size > limits.frame_size / 2)
+	if (codec == CODEC_NONE || flat->size > limits.frame_size / 2 ||
+		!seems_long(flat, codec, limit))
 		return false;
 	form = stored_form(flat);
 	if (form == flat || form->size > limits.frame_size)
