@@ -1,8 +1,9 @@
 """plot.py: a picture of the time that a key takes, against the document's size.
 
 SVG without a library, since a machine that runs benchmarks seldom has one.
-Both axes are logarithmic; the lines are those of variants.VARIANTS; drawn are
-the reads of one key (solid) and of the middle element of an array (dashed).
+A panel for each kind of documents.  Both axes are logarithmic; the lines are
+those of variants.VARIANTS; drawn are the reads of one key (solid) and of the
+middle element of an array (dashed, hollow).
 """
 
 import math
@@ -11,8 +12,9 @@ import report_documents
 import values
 from variants import TITLES, VARIANTS
 
-WIDTH, HEIGHT = 760, 420
-LEFT, RIGHT, TOP, BOTTOM = 78, 150, 46, 56
+WIDTH, HEIGHT = 960, 430
+LEFT, TOP, BOTTOM = 70, 70, 50
+PANEL, GAP = 350, 40
 
 # Told apart by colour-blind people, too, on white and on black
 COLOURS = {"pglz": "#0072b2", "lz4": "#56b4e9", "external": "#cc79a7",
@@ -21,19 +23,27 @@ GREY = "#808080"
 
 LINES = (("key1", ""), ("key2 -> middle", "5 3"))
 
+PANELS = (("keys", "arrays of zeros (lz4: 250 to 1)"),
+          ("records", "arrays of records (lz4: 2 to 1)"))
 
-def _points(results, label, variant):
-    return [(result["flat"], report_documents.microseconds(result, variant))
-            for result in results
-            if result["label"] == label and result["step"]]
+
+def _lines(results):
+    """(variant, dash, points) of a panel."""
+    return [(variant, dash, [
+        (result["flat"], report_documents.microseconds(result, variant))
+        for result in results
+        if result["label"] == label and result.get("step", 1)])
+        for label, dash in LINES for variant in VARIANTS]
 
 
 class Axis:
-    """A logarithmic axis of whole decades."""
+    """A logarithmic axis."""
+
+    MARGIN = 0.1                # decades
 
     def __init__(self, numbers, start, end):
-        self.low = math.floor(math.log10(min(numbers)))
-        self.high = math.ceil(math.log10(max(numbers)))
+        self.low = math.log10(min(numbers)) - self.MARGIN
+        self.high = math.log10(max(numbers)) + self.MARGIN
         self.start = start
         self.end = end
 
@@ -42,7 +52,8 @@ class Axis:
         return self.start + share * (self.end - self.start)
 
     def decades(self):
-        return [10.0 ** power for power in range(self.low, self.high + 1)]
+        return [10.0 ** power for power in range(math.ceil(self.low),
+                                                 math.floor(self.high) + 1)]
 
 
 def _text(x, y, text, anchor="start", extra=""):
@@ -62,8 +73,11 @@ def _us_name(count):
     return f"{count:g} us"
 
 
-def _axes(x, y):
+def _axes(x, y, first):
     parts = []
+    parts.append(f'<rect x="{x.start}" y="{y.end}" '
+                 f'width="{x.end - x.start}" height="{y.start - y.end}" '
+                 f'fill="none" stroke="{GREY}" stroke-width="0.6"/>')
     for size in x.decades():
         at = x.place(size)
         parts.append(_line(at, y.start, at, y.end, GREY, 0.3))
@@ -72,10 +86,8 @@ def _axes(x, y):
     for time in y.decades():
         at = y.place(time)
         parts.append(_line(x.start, at, x.end, at, GREY, 0.3))
-        parts.append(_text(x.start - 8, at + 4, _us_name(time), "end"))
-    middle = (x.start + x.end) / 2
-    parts.append(_text(middle, HEIGHT - 14,
-                       "size of the document (flat)", "middle"))
+        if first:
+            parts.append(_text(x.start - 8, at + 4, _us_name(time), "end"))
     return parts
 
 
@@ -85,14 +97,16 @@ def _curve(points, x, y, colour, dash):
     dashes = f' stroke-dasharray="{dash}"' if dash else ""
     parts = [f'<polyline points="{path}" fill="none" stroke="{colour}" '
              f'stroke-width="2"{dashes}/>']
+    fill = "none" if dash else colour
     parts += [f'<circle cx="{x.place(size):.1f}" cy="{y.place(time):.1f}" '
-              f'r="2.5" fill="{colour}"/>' for size, time in points]
+              f'r="3" fill="{fill}" stroke="{colour}"/>'
+              for size, time in points]
     return parts
 
 
 def _legend(x):
     parts = []
-    at = TOP + 12
+    at = TOP + 40
     left = x.end + 14
     for variant in VARIANTS:
         parts.append(_line(left, at - 4, left + 22, at - 4,
@@ -102,6 +116,8 @@ def _legend(x):
     at += 10
     for label, dash in LINES:
         parts.append(_line(left, at - 4, left + 22, at - 4, GREY, 2, dash))
+        parts.append(f'<circle cx="{left + 11}" cy="{at - 4}" r="3" '
+                     f'fill="{"none" if dash else GREY}" stroke="{GREY}"/>')
         parts.append(_text(left + 28, at, label.replace(">", "&gt;")))
         at += 20
     return parts
@@ -109,21 +125,26 @@ def _legend(x):
 
 def draw(result):
     """The SVG of a result of the benchmarks."""
-    results = result["suites"].get("documents", {}).get("keys")
-    if not results:
+    parts = result["suites"].get("documents", {})
+    panels = [(title, _lines(parts[part])) for part, title in PANELS
+              if parts.get(part)]
+    if not panels:
         raise ValueError("there are no reads of keys in this result")
-    lines = [(variant, dash, _points(results, label, variant))
-             for label, dash in LINES for variant in VARIANTS]
-    every = [point for _, _, points in lines for point in points]
-    x = Axis([size for size, _ in every], LEFT, WIDTH - RIGHT)
+    every = [point for _, lines in panels for _, _, points in lines
+             for point in points]
     y = Axis([time for _, time in every], HEIGHT - BOTTOM, TOP)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" '
+    drawn = [
+        '<svg xmlns="http://www.w3.org/2000/svg" '
         f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
         f'font-size="13" fill="{GREY}">',
-        _text(LEFT, 26, "Time to read one key or element of a jsonb document",
-              extra=' font-size="16" font-weight="bold"'),
-        *_axes(x, y)]
-    for variant, dash, points in lines:
-        parts += _curve(points, x, y, COLOURS[variant], dash)
-    return "\n".join([*parts, *_legend(x), "</svg>"]) + "\n"
+        _text(LEFT, 26, "Time to read one key or element of a jsonb document, "
+              "by the size of the document",
+              extra=' font-size="16" font-weight="bold"')]
+    for number, (title, lines) in enumerate(panels):
+        left = LEFT + number * (PANEL + GAP)
+        x = Axis([size for size, _ in every], left, left + PANEL)
+        drawn.append(_text(left + PANEL / 2, TOP - 14, title, "middle"))
+        drawn += _axes(x, y, number == 0)
+        for variant, dash, points in lines:
+            drawn += _curve(points, x, y, COLOURS[variant], dash)
+    return "\n".join([*drawn, *_legend(x), "</svg>"]) + "\n"

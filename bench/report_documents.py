@@ -17,6 +17,7 @@ HEADS = [TITLES[variant] for variant in VARIANTS]
 KEY_GOALS = {"key1": 0.5, "key3": 0.5, "key2 -> 0": 2, "key2 -> middle": 2,
              "key2 -> -1": 2, "key4 -> 0": 2}
 KEY_GOAL_FROM = 50
+RECORDS_GOAL_FROM = 40000
 # The slowest of these documents to the fastest one
 GROWTH_GOAL = 2
 INLINE_GOAL = 1.05
@@ -137,6 +138,13 @@ def _keys(results):
                    _inline_rows(inline))]
 
 
+def _records(results):
+    return [*table(OPERATOR_HEAD, _operator_rows(
+                results, lambda result: KEY_GOALS.get(result["label"])
+                if result["flat"] >= RECORDS_GOAL_FROM else None)),
+            *_flattened(results)]
+
+
 def _touch(results):
     rows, sessions = [], []
     for result in results:
@@ -252,6 +260,7 @@ def _whole_label(result):
 
 
 PARTS = (("keys", "Keys and elements", _keys),
+         ("records", "Keys and elements of records", _records),
          ("touch", "What nobody has read before", _touch),
          ("depth", "Ten levels down", _depth),
          ("curse", "10 000 documents of 2 kB become longer", _curse),

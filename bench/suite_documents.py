@@ -5,6 +5,8 @@ which --kind chooses:
 
   keys     the synthetic documents of 130 B to 13 MB: one operator, many times
            in one SELECT on one row; and 20 000 documents that are in the row
+  records  the same of documents whose arrays hold objects that differ, which
+           lz4 halves, not zeros, which it makes vanish
   touch    one operator on each of several rows, and on one row as the first
            statement of a session: what nobody has read before
   depth    a key ten objects below the root of a document of 10 MB
@@ -28,6 +30,10 @@ QUICK_STEPS = (1, 20, 50, 80)
 OPERATORS = 100
 OPERATORS_MIN = 5
 BUDGET_MS = 60
+
+RECORD_SIZES = (1000, 2000, 4000, 8000, 16000, 64000, 250000, 1000000,
+                4000000, 13000000)
+QUICK_RECORD_SIZES = (1000, 8000, 64000, 1000000)
 
 TOUCH_BYTES = 40000000
 TOUCH_ROWS = (5, 2000)
@@ -138,6 +144,39 @@ def keys(bench):
                 **_measure_expression(bench, expression, step)})
     variants.drop(bench.connection, "keys")
     return results + _inline(bench)
+
+
+def records_document(number, size):
+    """Like a synthetic document; records where that has zeros."""
+    arrays = [values.value("records", part, number)
+              for part in (size * 10 // 11, size // 11)]
+    return (f'{{"key1":{number},"key2":{arrays[0]},'
+            f'"key3":{number},"key4":{arrays[1]}}}')
+
+
+def _record_expressions(middle):
+    return {"key1": "doc->'key1'", "key2 -> middle": f"doc->'key2'->{middle}",
+            "key2 -> middle ->> 'name'": f"doc->'key2'->{middle}->>'name'",
+            "key2 -> -1": "doc->'key2'->-1", "key4 -> 0": "doc->'key4'->0"}
+
+
+def records(bench):
+    connection = bench.connection
+    sizes = QUICK_RECORD_SIZES if bench.quick else RECORD_SIZES
+    flat = _create(connection, [(number, records_document(number, size))
+                                for number, size in enumerate(sizes)])
+    results = []
+    for number in flat:
+        bench.say(f"keys among records, {values.size_name(flat[number])}")
+        middle = connection.execute(
+            "SELECT jsonb_array_length(doc->'key2') / 2 FROM keys_lz4 "
+            "WHERE id = %s", (number,)).fetchone()[0]
+        for label, expression in _record_expressions(middle).items():
+            results.append({
+                "flat": flat[number], "label": label,
+                **_measure_expression(bench, expression, number)})
+    variants.drop(connection, "keys")
+    return results
 
 
 def _inline(bench):
@@ -343,8 +382,9 @@ def paths(bench):
     return results
 
 
-PARTS = {"keys": keys, "touch": touch, "depth": depth, "curse": curse,
-         "scan": scan, "paths": paths, "whole": whole_documents.measure}
+PARTS = {"keys": keys, "records": records, "touch": touch, "depth": depth,
+         "curse": curse, "scan": scan, "paths": paths,
+         "whole": whole_documents.measure}
 
 
 def run(bench):

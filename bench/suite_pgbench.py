@@ -5,6 +5,10 @@ large values.  Two databases, one with each kind of tables; runs in turns.
 Besides transactions per second, which the neighbours of the machine disturb,
 the CPU time of the backends per transaction is measured: the server's first
 process sums up what its children used when they end.
+
+The last script runs on heap's tables alone, without the library ("heap") and
+with it ("toaster"), each statement planned anew: what its hooks cost those who
+have no table of ours.
 """
 
 import os
@@ -16,13 +20,14 @@ from measure import AMS, connect, turns
 
 SCRIPTS = (("TPC-B-like", "tpcb-like"), ("simple update", "simple-update"),
            ("SELECT only", "select-only"))
+LOADED = "library loaded"
 SCALE = 10
 
 
-def _pgbench(bench, database, *arguments, am=None):
+def _pgbench(bench, database, *arguments, options=None):
     environment = dict(os.environ)
-    if am is not None:
-        environment["PGOPTIONS"] = f"-c default_table_access_method={am}"
+    if options is not None:
+        environment["PGOPTIONS"] = options
     result = subprocess.run(
         [bench.pgbench, "-U", "postgres", *arguments, database],
         env=environment, capture_output=True, text=True, check=False)
@@ -53,10 +58,10 @@ def _wait_for_end(bench, database):
     time.sleep(0.2)
 
 
-def _run(bench, database, script, postmaster):
+def _run(bench, database, script, postmaster, mode="prepared", options=None):
     before = _ended_cpu_seconds(postmaster)
-    output = _pgbench(bench, database, "-M", "prepared", "-c", "1", "-b",
-                      script, "-T", str(bench.pgbench_seconds))
+    output = _pgbench(bench, database, "-M", mode, "-c", "1", "-b", script,
+                      "-T", str(bench.pgbench_seconds), options=options)
     _wait_for_end(bench, database)
     cpu = _ended_cpu_seconds(postmaster) - before
     count = int(re.search(r"actually processed: (\d+)", output).group(1))
@@ -74,6 +79,26 @@ def _check_tables(database, am):
         raise RuntimeError(f"{found} of pgbench's 4 tables are of {am}")
 
 
+def _compare_tables(bench, label, script, postmaster):
+    result = {am: [] for am in AMS}
+    for number, am in turns(bench.pgbench_rounds):
+        bench.say(f"{label}, {am}, round {number + 1}")
+        bench.connection.execute("CHECKPOINT")
+        result[am].append(_run(bench, f"pgbench_{am}", script, postmaster))
+    return {"script": label, **result}
+
+
+def _compare_library(bench, postmaster):
+    options = {"heap": None,
+               "toaster": "-c session_preload_libraries=pg_toaster"}
+    result = {am: [] for am in AMS}
+    for number, am in turns(bench.pgbench_rounds):
+        bench.say(f"{LOADED}, {am}, round {number + 1}")
+        result[am].append(_run(bench, "pgbench_heap", "select-only",
+                               postmaster, "simple", options[am]))
+    return {"script": LOADED, **result}
+
+
 def run(bench):
     connection = bench.connection
     postmaster = _postmaster(connection)
@@ -81,17 +106,15 @@ def run(bench):
         connection.execute(f"CREATE DATABASE pgbench_{am}")
         with connect(f"pgbench_{am}") as other:
             other.execute("CREATE EXTENSION pg_toaster")
-        _pgbench(bench, f"pgbench_{am}", "-i", "-q", "-s", str(SCALE), am=am)
+        _pgbench(bench, f"pgbench_{am}", "-i", "-q", "-s", str(SCALE),
+                 options=f"-c default_table_access_method={am}")
         _check_tables(f"pgbench_{am}", am)
+    scripts = dict(SCRIPTS)
     results = []
-    for label, script in SCRIPTS:
-        result = {am: [] for am in AMS}
-        for number, am in turns(bench.pgbench_rounds):
-            bench.say(f"{label}, {am}, round {number + 1}")
-            connection.execute("CHECKPOINT")
-            result[am].append(_run(bench, f"pgbench_{am}", script,
-                                   postmaster))
-        results.append({"script": label, **result})
+    for label in bench.choose([*scripts, LOADED]):
+        results.append(
+            _compare_library(bench, postmaster) if label == LOADED else
+            _compare_tables(bench, label, scripts[label], postmaster))
     for am in AMS:
         connection.execute(f"DROP DATABASE pgbench_{am}")
     return results
