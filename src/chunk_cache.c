@@ -31,6 +31,9 @@
 
 #define PAGES				4
 
+/* Pages are read in order when they are not farther apart. */
+#define NEAR_BLOCKS			4
+
 typedef struct CachedChunk
 {
 	OffsetNumber offset;
@@ -134,8 +137,8 @@ chunk_cache_get(Oid relid, ItemPointer tid, Chunk *chunk)
 bool
 chunk_cache_wants(Oid relid, BlockNumber block, Page page)
 {
-	bool		in_order = relid == last_relid &&
-		(block == last_block || block == last_block + 1);
+	bool		in_order = relid == last_relid && block >= last_block &&
+		block - last_block <= NEAR_BLOCKS;
 
 	if (!snapshot_is_same())
 		return false;

@@ -34,6 +34,16 @@
 #include "settings.h"
 #include "stats.h"
 
+/* A chunk shorter than that is a short one. */
+#define SHORT_CHUNK			512
+
+/* Where the last one went: a hint. */
+static struct
+{
+	Oid			relid;
+	BlockNumber block;
+}			short_chunks;
+
 /* A number for a new lineage: any that is not an indexed address. */
 uint32
 chunk_store_new_lineage(void)
@@ -82,6 +92,29 @@ chunk_form(ChunkStore *store, uint32 chunk_id, ChunkDraft *draft)
 	return tuple;
 }
 
+/*
+ * Insert a short chunk.  They have pages of their own, where many fit, lest
+ * they take the room of a fourth long one between three.
+ */
+static void
+insert_short(ChunkStore *store, HeapTuple tuple)
+{
+	Relation	rel = store->rel;
+	BlockNumber target = RelationGetTargetBlock(rel);
+	BlockNumber block = InvalidBlockNumber;
+
+	/* the relation may have been truncated since */
+	if (short_chunks.relid == store->relid &&
+		short_chunks.block < RelationGetNumberOfBlocks(rel))
+		block = short_chunks.block;
+	RelationSetTargetBlock(rel, block);
+	heap_insert(rel, tuple, GetCurrentCommandId(true),
+				store->options | HEAP_INSERT_NO_LOGICAL, NULL);
+	short_chunks.relid = store->relid;
+	short_chunks.block = ItemPointerGetBlockNumber(&tuple->t_self);
+	RelationSetTargetBlock(rel, target);
+}
+
 /* Insert one chunk; returns where in *tid. */
 static void
 put_one(ChunkStore *store, uint32 chunk_id, ChunkDraft *draft,
@@ -89,8 +122,11 @@ put_one(ChunkStore *store, uint32 chunk_id, ChunkDraft *draft,
 {
 	HeapTuple	tuple = chunk_form(store, chunk_id, draft);
 
-	heap_insert(store->rel, tuple, GetCurrentCommandId(true),
-				store->options | HEAP_INSERT_NO_LOGICAL, NULL);
+	if (tuple->t_len < SHORT_CHUNK)
+		insert_short(store, tuple);
+	else
+		heap_insert(store->rel, tuple, GetCurrentCommandId(true),
+					store->options | HEAP_INSERT_NO_LOGICAL, NULL);
 	*tid = tuple->t_self;
 	if (store->written)
 		chunk_list_add(store->written, tid, chunk_id);

@@ -285,24 +285,35 @@ segment_has(const Segment *segment, uint32 offset)
 	return offset - segment->start < segment->size;
 }
 
-/* The segment that has the byte at offset, with length bytes if it can. */
+/*
+ * The segment that has the byte at offset, with length bytes if there is one.
+ * Bytes that were gathered are found again, rather than gathered again.
+ */
 static Segment *
 find_segment(Document *document, uint32 offset, uint32 length)
 {
 	Segment    *segment;
+	int			shorter = -1;
 
 	for (int i = 0; i < document->segment_count; i++)
 	{
 		int			at = (document->last + i) % document->segment_count;
 
 		segment = &document->segments[at];
-		if (segment_has(segment, offset) &&
-			(segment->size - (offset - segment->start) >= length ||
-			 segment->piece.head.method != CODEC_NONE))
+		if (!segment_has(segment, offset))
+			continue;
+		if (segment->size - (offset - segment->start) >= length)
 		{
 			document->last = at;
 			return segment;
 		}
+		if (segment->piece.head.method != CODEC_NONE)
+			shorter = at;
+	}
+	if (shorter >= 0)
+	{
+		document->last = shorter;
+		return &document->segments[shorter];
 	}
 	if (document->streaming)
 		drop_segments(document);

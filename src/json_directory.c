@@ -13,14 +13,11 @@
 
 #include "miscadmin.h"
 
-#include "json_directory.h"
+#include "json_layout.h"
 
 /* Bits of a part's hash, above those that end runs, that end directories. */
 #define DIRECTORY_SHIFT		8
 #define DIRECTORY_MASK		15U
-
-/* Each level has half of the parts of the level below, at most. */
-#define MAX_LEVELS			32
 
 /* Room for one more part. */
 Part *
@@ -123,60 +120,23 @@ write_directory(char *target, const Part *part, const Part *children,
 	memset(keys + end, 0, target + part->head_size - (keys + end));
 }
 
-/*
- * Move the runs below a part, which end at *from, to end at *to, with the
- * directories before the parts that they are of.
- */
-static void
-place_part(char *base, const PartList *levels, int level, uint32 index,
-		   uint32 *from, uint32 *to)
+/* Put directories over the runs of a container, level by level. */
+void
+part_tree_build(PartTree *tree, const FormLimits *limits)
 {
-	const Part *part = &levels[level].parts[index];
-
-	check_stack_depth();
-	if (level == 0)
-	{
-		*from -= part->stored_size;
-		*to -= part->stored_size;
-		memmove(base + *to, base + *from, part->stored_size);
-		return;
-	}
-	for (uint32 i = part->parts; i > 0; i--)
-		place_part(base, levels, level - 1, part->first_part + i - 1, from,
-				   to);
-	*to -= part->head_size;
-	write_directory(base + *to, part,
-					&levels[level - 1].parts[part->first_part], level);
-}
-
-/*
- * Put directories before the runs that were written from start to the end of
- * stored.  Returns the size of the first one's head.
- */
-uint32
-directories_place(StringInfo stored, uint32 start, const PartList *runs,
-				  const FormLimits *limits)
-{
-	PartList	levels[MAX_LEVELS];
-	int			top = 0;
-	uint32		head_size;
-	uint32		from = stored->len;
-	uint32		to;
-
-	memset(levels, 0, sizeof(levels));
-	levels[0] = *runs;
 	do
 	{
-		group_parts(limits, &levels[top], top + 1, &levels[top + 1]);
-		top++;
-	} while (levels[top].count > 1);
-	to = start + levels[top].parts[0].stored_size;
-	head_size = levels[top].parts[0].head_size;
-	enlargeStringInfo(stored, to - from);
-	stored->len = to;
-	place_part(stored->data, levels, top, 0, &from, &to);
-	Assert(from == start && to == start);
-	for (int i = 1; i <= top; i++)
-		pfree(levels[i].parts);
-	return head_size;
+		group_parts(limits, &tree->levels[tree->top], tree->top + 1,
+					&tree->levels[tree->top + 1]);
+		tree->top++;
+	} while (tree->levels[tree->top].count > 1);
+}
+
+/* Write the directory of a part of the given level, which has its size. */
+void
+part_tree_write(const PartTree *tree, int level, const Part *part,
+				char *target)
+{
+	write_directory(target, part,
+					&tree->levels[level - 1].parts[part->first_part], level);
 }

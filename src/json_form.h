@@ -177,10 +177,26 @@ struct FormSource
 	const char *problem;
 };
 
-/* json_encode.c */
+/* Where stored bytes go. */
+typedef struct FormSink FormSink;
+struct FormSink
+{
+	StringInfoData window;		/* the last bytes written */
+	/* Called when there are more; may take some away, from the front. */
+	void		(*more) (FormSink *sink);
+};
+
+typedef struct FormLayout FormLayout;
+
+/* json_layout.c */
 extern void form_limits(FormLimits *limits, int node_size);
-extern bool form_encode(const char *flat, uint32 size,
-						const FormLimits *limits, StringInfo stored);
+extern FormLayout *form_layout(const char *flat, uint32 size,
+							   const FormLimits *limits);
+extern uint32 form_layout_size(const FormLayout *layout);
+extern void form_layout_free(FormLayout *layout);
+
+/* json_encode.c */
+extern void form_write(const FormLayout *layout, FormSink *sink);
 
 /* json_decode.c */
 extern bool form_decode(FormSource *source, char *flat, uint32 flat_size);

@@ -54,6 +54,14 @@ typedef struct RopeBuilder
 	ChunkList	own;			/* chunks made of old frames' inline bytes */
 } RopeBuilder;
 
+/* Gives a new value's bytes to rope_builder_feed(). */
+typedef void (*RopeFeed) (RopeBuilder *builder, void *arg);
+
+extern void rope_save_stream(TreeWrite *write, const FlatValue *value,
+							 RopeFeed feed, void *arg, TreePointer *result);
+extern uint32 rope_builder_feed(RopeBuilder *builder, const char *window,
+								uint32 start, uint32 size);
+
 extern void rope_builder_init(RopeBuilder *builder, TreeWrite *write,
 							  uint32 lineage, uint32 version,
 							  const FlatValue *flat);

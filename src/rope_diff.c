@@ -418,9 +418,13 @@ rope_update(TreeWrite *write, const TreePointer *old, FlatValue *flat,
 	MemoryContextDelete(context);
 }
 
-/* Write a new rope. */
+/*
+ * Write a new rope of bytes that are not in memory: feed is to give all of
+ * them, front to back, to rope_builder_feed().  value has their number.
+ */
 void
-rope_save(TreeWrite *write, FlatValue *flat, TreePointer *result)
+rope_save_stream(TreeWrite *write, const FlatValue *value, RopeFeed feed,
+				 void *arg, TreePointer *result)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "rope save",
@@ -428,8 +432,17 @@ rope_save(TreeWrite *write, FlatValue *flat, TreePointer *result)
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	RopeBuilder *builder = palloc(sizeof(RopeBuilder));
 
-	rope_builder_init(builder, write, chunk_store_new_lineage(), 1, flat);
+	rope_builder_init(builder, write, chunk_store_new_lineage(), 1, value);
+	if (feed != NULL)
+		feed(builder, arg);
 	rope_builder_finish(builder, result);
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
+}
+
+/* Write a new rope. */
+void
+rope_save(TreeWrite *write, FlatValue *flat, TreePointer *result)
+{
+	rope_save_stream(write, flat, NULL, NULL, result);
 }

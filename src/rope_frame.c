@@ -297,23 +297,46 @@ take_back(RopeBuilder *builder, uint32 end)
 	}
 }
 
+/* Add a frame from the front of size fresh bytes. */
+static void
+append_fresh(RopeBuilder *builder, const char *data, Size size)
+{
+	Frame		frame;
+
+	CHECK_FOR_INTERRUPTS();
+	if (!cut_compressed(builder, data, size, &frame))
+		cut_plain(builder, data, size, &frame);
+	append_frame(builder, &frame,
+				 builder->position + frame.size == builder->flat.size);
+}
+
 /* Cover the new value, from the builder's position to end, with frames. */
 void
 rope_frame_append(RopeBuilder *builder, uint32 end)
 {
 	take_back(builder, end);
 	while (builder->position < end)
-	{
-		const char *data = builder->flat.data + builder->position;
-		Size		size = end - builder->position;
-		Frame		frame;
+		append_fresh(builder, builder->flat.data + builder->position,
+					 end - builder->position);
+}
 
-		CHECK_FOR_INTERRUPTS();
-		if (!cut_compressed(builder, data, size, &frame))
-			cut_plain(builder, data, size, &frame);
-		append_frame(builder, &frame,
-					 builder->position + frame.size == builder->flat.size);
-	}
+/*
+ * Cut frames from a window of the new value, which has size bytes from start
+ * on: as many as fill a frame, or, at the end of the value, all.  Returns how
+ * far that went; what is behind is to be shown again.
+ */
+uint32
+rope_builder_feed(RopeBuilder *builder, const char *window, uint32 start,
+				  uint32 size)
+{
+	uint32		end = start + size;
+	uint32		all = builder->flat.size;
+
+	while (builder->position < end &&
+		   (end == all || end - builder->position >= longest_frame(builder)))
+		append_fresh(builder, window + (builder->position - start),
+					 all - builder->position);
+	return builder->position;
 }
 
 /*

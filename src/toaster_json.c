@@ -16,6 +16,7 @@
 #include "utils/memutils.h"
 
 #include "json_tree.h"
+#include "rope_build.h"
 #include "settings.h"
 
 /* Is the type jsonb, or a domain over it? */
@@ -27,19 +28,28 @@ json_validate(Oid type)
 		 getBaseType(type) == JSONBOID);
 }
 
-/* The stored form of a document; the value itself where that is its form. */
-static FlatValue *
-stored_form(FlatValue *flat)
+/* Longer stored forms are not kept in memory as a whole when they are new. */
+#define STREAMED_SIZE		(1024 * 1024)
+
+/* Bytes that the window of a streamed form has before frames are cut. */
+#define WINDOW_SIZE			(512 * 1024)
+
+/* A sink whose window a rope is built from. */
+typedef struct RopeSink
 {
-	FormLimits	limits;
-	StringInfoData stored;
+	FormSink	sink;			/* first, so that it can be cast */
+	RopeBuilder *builder;
+	uint32		start;			/* of the window, in the stored form */
+} RopeSink;
+
+/* Decide how a document is stored; NULL: in its flat form. */
+static FormLayout *
+lay_out(const FlatValue *flat, FormLimits *limits)
+{
 	const char *data = flat->data;
 
-	if (flat->form_known)
-		return flat->form != NULL ? flat->form : flat;
-	flat->form_known = true;
 	if (flat->size <= sizeof(JsonStub))
-		return flat;
+		return NULL;
 	if ((uintptr_t) data % sizeof(uint32) != 0)
 	{
 		char	   *copy = MemoryContextAllocHuge(CurrentMemoryContext,
@@ -48,25 +58,109 @@ stored_form(FlatValue *flat)
 		memcpy(copy, data, flat->size);
 		data = copy;
 	}
-	form_limits(&limits, settings_node_size);
-	initStringInfo(&stored);
-	enlargeStringInfo(&stored, flat->size + flat->size / 32);
-	if (!form_encode(data, flat->size, &limits, &stored))
+	form_limits(limits, settings_node_size);
+	return form_layout(data, flat->size, limits);
+}
+
+static void
+keep_all(FormSink *sink)
+{
+}
+
+/* Make the stored form of a document, in one piece. */
+static FlatValue *
+make_form(const FlatValue *flat, const FormLayout *layout)
+{
+	FlatValue  *form = palloc(sizeof(FlatValue));
+	FormSink	sink;
+
+	initStringInfo(&sink.window);
+	enlargeStringInfo(&sink.window, form_layout_size(layout));
+	sink.more = keep_all;
+	form_write(layout, &sink);
+	flat_value_init(form, sink.window.data, sink.window.len);
+	form->kind = NODE_KIND_JSON;
+	form->flat_size = flat->size;
+	return form;
+}
+
+/* The stored form of a document; the value itself where that is its form. */
+static FlatValue *
+stored_form(FlatValue *flat)
+{
+	FormLimits	limits;
+	FormLayout *layout;
+
+	if (!flat->form_known)
 	{
-		pfree(stored.data);
-		return flat;
+		flat->form_known = true;
+		layout = lay_out(flat, &limits);
+		if (layout != NULL)
+		{
+			flat->form = make_form(flat, layout);
+			form_layout_free(layout);
+		}
 	}
-	flat->form = palloc(sizeof(FlatValue));
-	flat_value_init(flat->form, stored.data, stored.len);
-	flat->form->kind = NODE_KIND_JSON;
-	flat->form->flat_size = flat->size;
-	return flat->form;
+	return flat->form != NULL ? flat->form : flat;
+}
+
+/* Let the rope take what it can of the window. */
+static void
+feed_rope(RopeSink *rope)
+{
+	StringInfo	window = &rope->sink.window;
+	uint32		taken;
+
+	taken = rope_builder_feed(rope->builder, window->data, rope->start,
+							  window->len) - rope->start;
+	memmove(window->data, window->data + taken, window->len - taken);
+	window->len -= taken;
+	rope->start += taken;
+}
+
+static void
+window_grows(FormSink *sink)
+{
+	if (sink->window.len >= WINDOW_SIZE)
+		feed_rope((RopeSink *) sink);
+}
+
+static void
+write_document(RopeBuilder *builder, void *arg)
+{
+	RopeSink	rope;
+
+	initStringInfo(&rope.sink.window);
+	enlargeStringInfo(&rope.sink.window, WINDOW_SIZE + WINDOW_SIZE / 4);
+	rope.sink.more = window_grows;
+	rope.builder = builder;
+	rope.start = 0;
+	form_write((const FormLayout *) arg, &rope.sink);
+	feed_rope(&rope);
+	pfree(rope.sink.window.data);
 }
 
 static void
 json_save(TreeWrite *write, FlatValue *flat, TreePointer *result)
 {
-	rope_save(write, stored_form(flat), result);
+	FormLimits	limits;
+	FormLayout *layout = lay_out(flat, &limits);
+
+	if (layout == NULL)
+		rope_save(write, flat, result);
+	else if (form_layout_size(layout) < STREAMED_SIZE)
+		rope_save(write, make_form(flat, layout), result);
+	else
+	{
+		FlatValue	form;
+
+		flat_value_init(&form, NULL, form_layout_size(layout));
+		form.kind = NODE_KIND_JSON;
+		form.flat_size = flat->size;
+		rope_save_stream(write, &form, write_document, layout, result);
+	}
+	if (layout != NULL)
+		form_layout_free(layout);
 }
 
 static void

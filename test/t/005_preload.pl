@@ -27,11 +27,12 @@ $node->safe_psql('postgres', 'CREATE TABLE docs (id int, doc text) '
 is($node->safe_psql('postgres', "$write"),
 	"100000\n50", 'works without being preloaded');
 is( $node->safe_psql('postgres', $counters),
-	'documents_flattened nodes_decompressed nodes_deleted nodes_fetched '
-	  . 'nodes_replaced nodes_shared nodes_written slices_fetched',
+	'cache_hits documents_flattened nodes_decompressed nodes_deleted '
+	  . 'nodes_fetched nodes_replaced nodes_shared nodes_written '
+	  . 'parts_flattened slices_fetched',
 	'the counters');
 is($node->safe_psql('postgres', $server_side),
-	'8|0|8', 'no counters of the server unless preloaded');
+	'10|0|10', 'no counters of the server unless preloaded');
 is( $node->safe_psql(
 		'postgres', q(
 		SELECT count(doc) FROM docs WHERE doc || '' <> '';
@@ -54,7 +55,7 @@ is( $node->safe_psql('postgres', 'SHOW pg_toaster.node_size'),
 is( $node->safe_psql('postgres', 'SELECT count(DISTINCT md5(doc)) FROM docs'),
 	'5', 'session_preload_libraries: values');
 is($node->safe_psql('postgres', $server_side),
-	'8|0|8', 'session_preload_libraries: no counters of the server');
+	'10|0|10', 'session_preload_libraries: no counters of the server');
 my ($status, $out, $error) = $node->psql('postgres',
 	'SET pg_toaster.node_size = 12');
 isnt($status, 0, 'a bad value is refused');
@@ -75,7 +76,7 @@ $node->append_conf('postgresql.conf',
 	"shared_preload_libraries = 'pg_toaster'\n");
 $node->restart;
 is($node->safe_psql('postgres', $server_side),
-	'8|8|8', 'preloaded: counters of the server');
+	'10|10|10', 'preloaded: counters of the server');
 my $fetched =
   "SELECT server FROM toaster.stats WHERE name = 'nodes_fetched'";
 my $before = $node->safe_psql('postgres', $fetched);
