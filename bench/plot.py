@@ -23,8 +23,8 @@ GREY = "#808080"
 
 LINES = (("key1", ""), ("key2 -> middle", "5 3"))
 
-PANELS = (("keys", "arrays of zeros (lz4: 250 to 1)"),
-          ("records", "arrays of records (lz4: 2 to 1)"))
+PANELS = (("keys", "documents of zeros"),
+          ("records", "documents of records that differ"))
 
 
 def _lines(results):
