@@ -31,6 +31,10 @@ OPERATORS = 100
 OPERATORS_MIN = 5
 BUDGET_MS = 60
 
+# Documents whose operators also run in a loop over rows
+LOOP_STEPS = (1, 60, 80, 100)
+LOOP_TURNS = (10, 100000)
+
 RECORD_SIZES = (1000, 2000, 4000, 8000, 16000, 64000, 250000, 1000000,
                 4000000, 13000000)
 QUICK_RECORD_SIZES = (1000, 8000, 64000, 1000000)
@@ -131,6 +135,31 @@ def _measure_expression(bench, expression, step):
             "flattened": variants.flattened(connection) - before}
 
 
+def _loop(connection, expression, variant, step, count):
+    """CPU time of a row of a loop that has the expression in it."""
+    return clock(connection, f"SELECT count({expression}) FROM keys_{variant}, "
+                 f"generate_series(1, {count}) WHERE keys_{variant}.id = {step}",
+                 count).cpu_ms
+
+
+def _measure_loop(bench, expression, step):
+    """variant -> milliseconds of CPU of the operator alone: what a loop over
+    rows takes, less what it takes with a plain column instead."""
+    connection = bench.connection
+    counts = {}
+    for variant in VARIANTS:
+        once = _loop(connection, expression, variant, step, LOOP_TURNS[0])
+        counts[variant] = int(min(LOOP_TURNS[1],
+                                  max(LOOP_TURNS[0], BUDGET_MS / once)))
+    found = {variant: [] for variant in VARIANTS}
+    for _, variant in variants.turns(bench.rounds):
+        with_it, without = (
+            _loop(connection, text, variant, step, counts[variant])
+            for text in (expression, f"keys_{variant}.id"))
+        found[variant].append(with_it - without)
+    return found
+
+
 def keys(bench):
     steps = QUICK_STEPS if bench.quick else STEPS
     flat = _create(bench.connection,
@@ -142,6 +171,8 @@ def keys(bench):
             results.append({
                 "step": step, "flat": flat[step], "label": label,
                 **_measure_expression(bench, expression, step)})
+            if step in LOOP_STEPS and label in ("key1", "key2 -> middle"):
+                results[-1]["loop"] = _measure_loop(bench, expression, step)
     variants.drop(bench.connection, "keys")
     return results + _inline(bench)
 
