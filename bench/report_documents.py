@@ -190,9 +190,9 @@ def _depth(results):
 
 def _curse(results):
     rows = []
-    before = middle(results[0]["toaster"])
+    before = middle(results[0]["toaster"], "cpu_ms")
     for result in results:
-        times = [middle(result[variant])
+        times = [middle(result[variant], "cpu_ms")
                  for variant in ("external", "toaster")]
         buffers = [middle(result[variant], "buffers")
                    for variant in ("external", "toaster")]
@@ -206,7 +206,7 @@ def _curse(results):
             *(format_bytes(result["stored"][variant])
               for variant in ("external", "toaster"))])
     return table(["`SELECT doc->'id'`", "buffers: heap EXTERNAL",
-                  "toaster EXTERNAL", "goal", "time: heap EXTERNAL",
+                  "toaster EXTERNAL", "goal", "CPU time: heap EXTERNAL",
                   "toaster EXTERNAL", "toaster to its before", "goal",
                   "stored: heap EXTERNAL", "toaster EXTERNAL"], rows)
 
