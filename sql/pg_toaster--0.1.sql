@@ -241,6 +241,13 @@ RETURNS jsonb
 AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_path_query_first_tz'
 LANGUAGE C STRICT STABLE PARALLEL SAFE;
 
+-- What a path needs of a document, for JSON_VALUE(), JSON_QUERY(),
+-- JSON_EXISTS() and JSON_TABLE() of PostgreSQL 17 and later.
+CREATE FUNCTION toaster.jsonb_path_project(document jsonb, path jsonpath, below jsonpath[])
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_path_project'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
 --
 -- Privileges, whatever the default privileges are
 --
@@ -281,3 +288,4 @@ GRANT EXECUTE ON FUNCTION toaster.jsonb_path_query_array(jsonb, jsonpath, jsonb,
 GRANT EXECUTE ON FUNCTION toaster.jsonb_path_query_array_tz(jsonb, jsonpath, jsonb, boolean) TO PUBLIC;
 GRANT EXECUTE ON FUNCTION toaster.jsonb_path_query_first(jsonb, jsonpath, jsonb, boolean) TO PUBLIC;
 GRANT EXECUTE ON FUNCTION toaster.jsonb_path_query_first_tz(jsonb, jsonpath, jsonb, boolean) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_path_project(jsonb, jsonpath, jsonpath[]) TO PUBLIC;

@@ -108,6 +108,9 @@ typedef RelFileNode CompatRelFile;
 #define compat_is_path_method(type) false
 #endif
 
+/* 17: JSON_VALUE() and its like (JsonExpr), JSON_TABLE() (JsonTablePlan). */
+#define COMPAT_SQL_JSON (PG_VERSION_NUM >= 170000)
+
 /*
  * 16: tuplesort_getdatum() is told whether to copy what it returns.  Before,
  * it always copied, which is a leak for whoever reads many and has an int64

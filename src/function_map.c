@@ -26,6 +26,7 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "nodes/plannodes.h"
 #include "utils/acl.h"
@@ -39,6 +40,7 @@
 
 /* A function of ours has the server's symbol with this in front. */
 #define SYMBOL_PREFIX "pg_toaster_"
+#define PROJECTION "jsonb_path_project"
 
 /* In the order of OIDs. */
 static FunctionPair pairs[] = {
@@ -74,6 +76,9 @@ static FunctionPair pairs[] = {
 	{F_JSONB_CONTAINED},
 };
 
+/* jsonb_path_project(), which stands for none of the server's. */
+static FunctionPair projection = {InvalidOid};
+
 /* What the catalogs said, as long as it is valid. */
 static bool pairs_valid = false;
 static bool complete = false;	/* every function of ours was found */
@@ -96,6 +101,11 @@ forget_function(Datum arg, int cache, uint32 hash)
 		pairs_valid = false;
 		ResetPlanCache();
 		break;
+	}
+	if (projection.our_hash == hash)
+	{
+		pairs_valid = false;
+		ResetPlanCache();
 	}
 }
 
@@ -173,6 +183,36 @@ look_up(FunctionPair *pair, HeapTuple stock, Oid schema)
 	ReleaseSysCache(ours);
 }
 
+static void
+look_up_projection(Oid schema)
+{
+	Oid			types[] = {JSONBOID, JSONPATHOID, JSONPATHARRAYOID};
+	HeapTuple	ours;
+	Form_pg_proc form;
+	char	   *symbol;
+
+	projection.ours = InvalidOid;
+	projection.our_hash = 0;
+	if (!OidIsValid(schema))
+		return;
+	ours = SearchSysCache3(PROCNAMEARGSNSP,
+						   CStringGetDatum(PROJECTION),
+						   PointerGetDatum(buildoidvector(types,
+														  lengthof(types))),
+						   ObjectIdGetDatum(schema));
+	if (!HeapTupleIsValid(ours))
+		return;
+	form = (Form_pg_proc) GETSTRUCT(ours);
+	projection.our_hash =
+		GetSysCacheHashValue1(PROCOID, ObjectIdGetDatum(form->oid));
+	projection.stock_hash = projection.our_hash;
+	symbol = symbol_of(ours);
+	if (form->prolang == ClanguageId && form->prorettype == JSONBOID &&
+		strcmp(symbol, SYMBOL_PREFIX PROJECTION) == 0 && is_public(ours))
+		projection.ours = form->oid;
+	ReleaseSysCache(ours);
+}
+
 /* Look up all functions. */
 static void
 look_up_pairs(void)
@@ -198,6 +238,19 @@ look_up_pairs(void)
 			ReleaseSysCache(stock);
 		}
 		complete = complete && OidIsValid(pair->ours);
+	}
+	look_up_projection(schema);
+	complete = complete && OidIsValid(projection.ours);
+}
+
+static void
+ensure_pairs(void)
+{
+	if (unlikely(!pairs_valid))
+	{
+		/* what changes while we look makes them invalid again */
+		pairs_valid = true;
+		look_up_pairs();
 	}
 }
 
@@ -227,11 +280,7 @@ function_map_find(Oid stock)
 
 		if (pairs[middle].stock == stock)
 		{
-			if (unlikely(!pairs_valid))
-			{
-				pairs_valid = true;
-				look_up_pairs();
-			}
+			ensure_pairs();
 			return OidIsValid(pairs[middle].ours) ? &pairs[middle] : NULL;
 		}
 		if (pairs[middle].stock < stock)
@@ -240,6 +289,14 @@ function_map_find(Oid stock)
 			high = middle - 1;
 	}
 	return NULL;
+}
+
+/* Our function that leaves out what a path does not need, or NULL. */
+const FunctionPair *
+function_map_projection(void)
+{
+	ensure_pairs();
+	return OidIsValid(projection.ours) ? &projection : NULL;
 }
 
 /* Add what a plan that uses these pairs depends on. */

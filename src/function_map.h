@@ -14,7 +14,7 @@
 
 typedef struct FunctionPair
 {
-	Oid			stock;			/* the server's function */
+	Oid			stock;			/* the server's function, if there is one */
 	Oid			ours;			/* InvalidOid: do not replace it */
 	uint32		stock_hash;		/* of the pg_proc entries, as plans name */
 	uint32		our_hash;		/* what they depend on */
@@ -22,6 +22,7 @@ typedef struct FunctionPair
 
 extern Oid	function_map_access_method(void);
 extern const FunctionPair *function_map_find(Oid stock);
+extern const FunctionPair *function_map_projection(void);
 extern List *function_map_depend(List *inval_items, List *pairs);
 extern void function_map_init(void);
 

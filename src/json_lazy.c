@@ -35,6 +35,10 @@ lazy_flat_size(ExpandedObjectHeader *header)
 	return VARHDRSZ + ((LazyJson *) header)->item.flat_size;
 }
 
+/*
+ * Works in the memory of the object: the caller's may be a context in which
+ * nothing can be freed, as a sort's is from PostgreSQL 17 on.
+ */
 static void
 lazy_flatten(ExpandedObjectHeader *header, void *result, Size size)
 {
@@ -42,6 +46,7 @@ lazy_flatten(ExpandedObjectHeader *header, void *result, Size size)
 	JsonItem	item = lazy->item;
 	char	   *flat = (char *) result + VARHDRSZ;
 	char	   *aligned = flat;
+	MemoryContext old_context = MemoryContextSwitchTo(header->eoh_context);
 
 	Assert(size == VARHDRSZ + item.flat_size);
 	if ((uintptr_t) flat % sizeof(uint32) != 0)
@@ -55,6 +60,7 @@ lazy_flatten(ExpandedObjectHeader *header, void *result, Size size)
 		pfree(aligned);
 	}
 	SET_VARSIZE(result, size);
+	MemoryContextSwitchTo(old_context);
 }
 
 static const ExpandedObjectMethods lazy_methods = {

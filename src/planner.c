@@ -14,6 +14,8 @@
  *		doc['a'][3]					becomes doc #> '{a,3}', which is the
  *									same thing for the server, too; unless
  *									doc is NULL, see guard_extraction()
+ *		JSON_VALUE(doc, '$.a')		gets what the path needs of doc
+ *									(planner_json.c)
  *
  * A statement is looked at if one of its tables has our access method, or if
  * it has no table: it may be an expression on a variable that holds one of
@@ -58,6 +60,7 @@
 #include "function_map.h"
 #include "plan_walk.h"
 #include "planner.h"
+#include "planner_json.h"
 #include "settings.h"
 
 /* jsonb #> text[]; pg_operator's OIDs have no names in C. */
@@ -286,6 +289,22 @@ replace_subscripts(SubscriptingRef *ref, Replacement *replacement)
 	memcpy(ref, &guarded, sizeof(guarded));
 }
 
+/* Let JSON_VALUE() and its like read parts of documents. */
+static void
+replace_document(Node *node, Replacement *replacement)
+{
+	const FunctionPair *pair = planner_json_project(node,
+													replacement->apply);
+
+	if (pair == NULL)
+		return;
+	replacement->count++;
+	if (replacement->apply)
+		replacement->pairs =
+			list_append_unique_ptr(replacement->pairs,
+								   unconstify(FunctionPair *, pair));
+}
+
 static bool
 replace_walker(Node *node, void *context)
 {
@@ -309,6 +328,7 @@ replace_walker(Node *node, void *context)
 			replace_subscripts((SubscriptingRef *) node, replacement);
 			break;
 		default:
+			replace_document(node, replacement);
 			break;
 	}
 	return expression_tree_walker(node, replace_walker, context);

@@ -12,10 +12,10 @@ INSERT INTO t VALUES (1, noise(1, 9000));
 --
 SET pg_toaster.compression = 'brotli';
 SET pg_toaster.compression = '';
-SET pg_toaster.node_size = 127;
-SET pg_toaster.node_size = 1997;
+SELECT sqlstate_of('SET pg_toaster.node_size = 127');
+SELECT sqlstate_of('SET pg_toaster.node_size = 1997');
 SET pg_toaster.node_size = 'large';
-SET pg_toaster.min_tree_size = -1;
+SELECT sqlstate_of('SET pg_toaster.min_tree_size = -1');
 SET pg_toaster.min_tree_size = '1 MB long';
 SET pg_toaster.force_indexed = 'maybe';
 SET pg_toaster.failpoint = 'nowhere';

@@ -234,7 +234,7 @@ $primary->safe_psql(
 	UPDATE unlogged SET doc = doc(id, 8000), sum = md5(doc(id, 8000));
 	ALTER TABLE logged SET LOGGED;
 	ALTER TABLE no_longer SET UNLOGGED;));
-$primary->restart('fast');
+$primary->restart;
 intact($primary, 'unlogged', 8, 'unlogged, after a clean restart');
 sound($primary, 'unlogged', 'unlogged, after a clean restart');
 $primary->stop('immediate');

@@ -122,6 +122,16 @@ partial('an expression planned before the library was loaded',
 	  . " SELECT pg_temp.n('{\"n\": 1}'); SELECT pg_temp.n('{\"n\": 2}');"
 	  . ' SELECT sum(pg_temp.n(doc)::int) FROM parent', 210);
 
+if ($node->pg_version >= 17)
+{
+	partial('JSON_VALUE of a partitioned table',
+		q(SELECT sum(JSON_VALUE(doc, '$.n' RETURNING int)) FROM parent), 210);
+	partial('JSON_TABLE of a partitioned table',
+		q(SELECT sum(n) FROM parent,
+			JSON_TABLE(doc, '$' COLUMNS (n int, deep text PATH '$.a[1].b'))
+			WHERE deep = 'deep'), 210);
+}
+
 # --- wherever plans are made ---
 partial('a prepared statement',
 	"PREPARE p(int) AS SELECT doc ->> 'n' FROM docs WHERE id = \$1;"
@@ -160,16 +170,16 @@ for my $join ('hash', 'merge', 'nestloop')
 		  . " ON d.doc ->> 'k1' = p.doc ->> 'k1'", 20);
 }
 
-partial('a parallel plan',
-	"SET force_parallel_mode = on; SET parallel_setup_cost = 0;"
-	  . ' SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;'
-	  . " $sum docs WHERE doc ? 'k7'", 210);
+# The setting has another name from version 16 on.
+my $parallel = 'SET '
+  . ($node->pg_version < 16 ? 'force_parallel_mode' : 'debug_parallel_query')
+  . ' = on; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;'
+  . ' SET min_parallel_table_scan_size = 0;';
+partial('a parallel plan', "$parallel $sum docs WHERE doc ? 'k7'", 210);
 like(
-	$node->safe_psql(
-		'postgres', q(
-		SET force_parallel_mode = on; SET parallel_setup_cost = 0;
-		SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
-		EXPLAIN (COSTS off) SELECT count(*) FROM docs WHERE doc ? 'k7')),
+	$node->safe_psql('postgres',
+		"$parallel EXPLAIN (COSTS off)"
+		  . " SELECT count(*) FROM docs WHERE doc ? 'k7'"),
 	qr/Gather/, 'the plan was parallel');
 
 # --- statements that write ---
