@@ -14,7 +14,9 @@ import sys
 
 import psycopg
 
+import plot
 import report
+import suite_documents
 import suite_memory
 import suite_pgbench
 import suite_slices
@@ -23,8 +25,8 @@ import suite_values
 from measure import connect
 
 SUITES = {"values": suite_values, "slices": suite_slices,
-          "updates": suite_updates, "pgbench": suite_pgbench,
-          "memory": suite_memory}
+          "updates": suite_updates, "documents": suite_documents,
+          "pgbench": suite_pgbench, "memory": suite_memory}
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -42,7 +44,8 @@ def parse_arguments():
     parser.add_argument("--suite", default=",".join(SUITES),
                         help="which ones, separated by commas (all of them: "
                              "%(default)s)")
-    parser.add_argument("--kind", help="only these kinds of values")
+    parser.add_argument("--kind", help="only these kinds of values, parts of documents "
+                             "or scripts of pgbench")
     parser.add_argument("--quick", action="store_true",
                         help="fewer sizes, smaller values")
     parser.add_argument("--rounds", type=int, default=7,
@@ -55,6 +58,10 @@ def parse_arguments():
                                       "(bench/results/DATE-COMMIT.json)")
     parser.add_argument("--render", metavar="FILE",
                         help="print an earlier result, measure nothing")
+    parser.add_argument("--plot", metavar="FILE.svg",
+                        help="draw the reads of keys, of this run or of "
+                             "--render")
+    parser.add_argument("--cache", help=argparse.SUPPRESS)
     parser.add_argument("--small-host", help=argparse.SUPPRESS)
     parser.add_argument("--pgbench", default="pgbench", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -75,6 +82,7 @@ class Bench:
         self.quick = arguments.quick
         self.rounds = arguments.rounds
         self.kinds = arguments.kind.split(",") if arguments.kind else None
+        self.cache = arguments.cache
         self.small_host = arguments.small_host
         self.pgbench = arguments.pgbench
         self.pgbench_rounds = arguments.pgbench_rounds
@@ -129,6 +137,13 @@ def _write(path, result):
         file.write("\n")
 
 
+def show(arguments, result):
+    print(report.render(result))
+    if arguments.plot:
+        with open(arguments.plot, "w", encoding="utf-8") as file:
+            file.write(plot.draw(result))
+
+
 def measure(arguments):
     with connect() as connection:
         connection.execute("CREATE EXTENSION pg_toaster")
@@ -143,7 +158,7 @@ def measure(arguments):
             bench.suite = name
             result["suites"][name] = SUITES[name].run(bench)
             _write(path, result)
-    print(report.render(result))
+    show(arguments, result)
     print(f"raw samples: {path}", file=sys.stderr)
 
 
@@ -152,7 +167,7 @@ def main():
     try:
         if arguments.render:
             with open(arguments.render, encoding="utf-8") as file:
-                print(report.render(json.load(file)))
+                show(arguments, json.load(file))
         else:
             measure(arguments)
     except (psycopg.Error, RuntimeError, OSError, ValueError) as error:

@@ -6,6 +6,7 @@ the larger one of heap's and toaster's; a ratio in bold is a loss that is larger
 than the spread, and than five per cent.
 """
 
+import report_documents
 import values
 from measure import (AMS, format_bytes, format_ms, format_ratio, median,
                      median_range, spread)
@@ -164,6 +165,8 @@ def _memory(results):
 SECTIONS = (("values", "Whole values", _values),
             ("slices", "A few bytes of a value", _slices),
             ("updates", "UPDATE with a flat new value", _updates),
+            ("documents", "Documents and parts of them",
+             report_documents.section),
             ("pgbench", "pgbench", _pgbench),
             ("memory", "Peak memory", _memory))
 

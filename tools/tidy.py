@@ -29,7 +29,9 @@ MACHINE_PATH = re.compile(r"(?<![\w.$}{*-])/(?:work|root|home|Users)/\w")
 # The name of a host; which hosts are used is up to the configuration of the
 # programs that use them.  Prose may link to the world's documentation.
 HOST = re.compile(r"\b(?:[a-z0-9-]+\.){1,}(?:org|com|net|io|dev)\b")
-HOST_ALLOWED = re.compile(r"\b(?:[a-z0-9-]+\.)*example\.(?:org|com|net)\b")
+# Examples; and the name of SVG's namespace is an address of nothing.
+HOST_ALLOWED = re.compile(r"\b(?:[a-z0-9-]+\.)*example\.(?:org|com|net)\b"
+                          r"|\bwww\.w3\.org/2000/svg\b")
 
 GUARD = "PG_TOASTER_{}_H"
 INCLUDE = re.compile(r'^#include\s+([<"])([^>"]+)[>"]')
