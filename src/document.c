@@ -7,7 +7,7 @@
  * frame, or the first part of it, is decompressed.  While a document is
  * open, segments only come and grow (what a growing one leaves behind is
  * kept), so that pointers into them stay valid; a document that has grown
- * large is emptied when it is opened next.
+ * large is forgotten when it is closed.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +26,7 @@
 
 /* Documents that a session keeps, and bytes of one that it keeps. */
 #define DOCUMENTS			8
-#define DOCUMENT_BYTES		(1024 * 1024)
+#define DOCUMENT_BYTES		(4 * 1024 * 1024)
 
 /* The least that is decompressed of a frame, and of an uncompressed one. */
 #define FIRST_BYTES			1024
@@ -505,8 +505,7 @@ document_open(const TreePointer *pointer)
 	document->store = &document->own_store;
 	chunk_store_open_cached(document->store, pointer->toastrelid);
 	document->store->value = pointer->address;
-	if (document->valid && document->bytes <= DOCUMENT_BYTES &&
-		root_is_same(document))
+	if (document->valid && root_is_same(document))
 	{
 		stats_add(STATS_CACHE_HITS, 1);
 		return document;
@@ -520,12 +519,15 @@ document_open(const TreePointer *pointer)
 	return document;
 }
 
-/* Close a document; what was read of it is kept. */
+/* Close a document; what was read of it is kept, unless that is much. */
 void
 document_close(Document *document)
 {
-	if (--document->uses == 0)
-		chunk_store_close(document->store);
+	if (--document->uses > 0)
+		return;
+	chunk_store_close(document->store);
+	if (document->bytes > DOCUMENT_BYTES)
+		forget(document);
 }
 
 const TreePointer *

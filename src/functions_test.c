@@ -180,8 +180,14 @@ contains_in_memory(const JsonItem *item, const JsonItem *part)
 {
 	JsonbIterator *left = JsonbIteratorInit(item->value.val.binary.data);
 	JsonbIterator *right = JsonbIteratorInit(part->value.val.binary.data);
+	bool		result = JsonbDeepContains(&left, &right);
 
-	return JsonbDeepContains(&left, &right);
+	/* one that came to its end has freed itself */
+	if (left != NULL)
+		pfree(left);
+	if (right != NULL)
+		pfree(right);
+	return result;
 }
 
 /* Is a member or an element of the right side equal to, or contained in? */

@@ -187,6 +187,54 @@ plan_tree(RowPlan *plan, int i)
 	plan->writes = true;
 }
 
+/* The flat form of a column that becomes a tree. */
+static FlatValue *
+column_flat(RowColumn *column)
+{
+	struct varlena *value = column->value;
+	FlatValue  *flat = &column->flat;
+
+	if (flat->data != NULL)
+		return flat;
+
+	if (VARATT_IS_COMPRESSED(value))
+	{
+		column->packed = value;
+		value = column->value = detoast_attr(value);
+	}
+	flat_value_init(flat, VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+	if (column->packed != NULL)
+	{
+		flat->packed = (char *) column->packed + VARHDRSZ_COMPRESSED;
+		flat->packed_size = VARSIZE(column->packed) - VARHDRSZ_COMPRESSED;
+		flat->packed_codec = TOAST_COMPRESS_METHOD(column->packed) ==
+			TOAST_LZ4_COMPRESSION_ID ? CODEC_LZ4 : CODEC_PGLZ;
+	}
+	return flat;
+}
+
+/* The other form of a long value must be that much above the row's limit. */
+#define FORM_MARGIN(limit)	((limit) + (limit) / 4)
+
+/*
+ * Is the value sure not to fit in the row, judging by what it would be stored
+ * as?  That form is compressed but once then, and the flat form not at all.
+ */
+static bool
+exceeds_row(RowPlan *plan, int i, Size limit)
+{
+	Form_pg_attribute attr = TupleDescAttr(RelationGetDescr(plan->rel), i);
+	const Toaster *toaster = toaster_for_type(attr->atttypid);
+	RowColumn  *column = &plan->columns[i];
+
+	if (toaster->form_exceeds == NULL ||
+		flat_size(plan->values[i]) <= 4 * limit)
+		return false;
+	column->value = (struct varlena *) DatumGetPointer(plan->values[i]);
+	return toaster->form_exceeds(column_flat(column), row_column_codec(attr),
+								 FORM_MARGIN(limit));
+}
+
 /*
  * Try to compress the value in the row; remembers the value as it was, and
  * marks it when compression does not help.
@@ -195,10 +243,11 @@ static void
 plan_compress(RowPlan *plan, int i, Size limit)
 {
 	ToastAttrInfo *attr = &plan->ttc.ttc_attr[i];
-	Datum		packed =
-		row_compress(TupleDescAttr(RelationGetDescr(plan->rel), i),
-					 plan->values[i], attr->tai_compression, limit);
+	Datum		packed = PointerGetDatum(NULL);
 
+	if (!exceeds_row(plan, i, limit))
+		packed = row_compress(TupleDescAttr(RelationGetDescr(plan->rel), i),
+							  plan->values[i], attr->tai_compression, limit);
 	if (DatumGetPointer(packed) == NULL)
 	{
 		attr->tai_colflags |= TOASTCOL_INCOMPRESSIBLE;
@@ -292,32 +341,6 @@ plan_rounds(RowPlan *plan)
 	header = MAXALIGN(header);
 	plan_extended(plan, target - header);
 	plan_main(plan, target - header, TOAST_TUPLE_TARGET_MAIN - header);
-}
-
-/* The flat form of a column that becomes a tree. */
-static FlatValue *
-column_flat(RowColumn *column)
-{
-	struct varlena *value = column->value;
-	FlatValue  *flat = &column->flat;
-
-	if (flat->data != NULL)
-		return flat;
-
-	if (VARATT_IS_COMPRESSED(value))
-	{
-		column->packed = value;
-		value = column->value = detoast_attr(value);
-	}
-	flat_value_init(flat, VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
-	if (column->packed != NULL)
-	{
-		flat->packed = (char *) column->packed + VARHDRSZ_COMPRESSED;
-		flat->packed_size = VARSIZE(column->packed) - VARHDRSZ_COMPRESSED;
-		flat->packed_codec = TOAST_COMPRESS_METHOD(column->packed) ==
-			TOAST_LZ4_COMPRESSION_ID ? CODEC_LZ4 : CODEC_PGLZ;
-	}
-	return flat;
 }
 
 /* Open the TOAST relation, once, for reading or writing. */

@@ -78,6 +78,13 @@ typedef struct Toaster
 	/* Can values of this type (0: of a dropped column) be stored? */
 	bool		(*validate) (Oid type);
 
+	/*
+	 * Would the value, stored in another form than the flat one, take more
+	 * than limit bytes, compressed with codec?  May keep that form in flat.
+	 * NULL: there is no other form.
+	 */
+	bool		(*form_exceeds) (FlatValue *flat, int codec, Size limit);
+
 	/* Write a new tree. */
 	void		(*save) (TreeWrite *write, FlatValue *flat,
 						 TreePointer *result);

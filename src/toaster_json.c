@@ -15,6 +15,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "codec.h"
 #include "json_tree.h"
 #include "rope_build.h"
 #include "settings.h"
@@ -140,12 +141,47 @@ write_document(RopeBuilder *builder, void *arg)
 	pfree(rope.sink.window.data);
 }
 
+/* Compress the stored form, if it is one frame, for json_save() to use. */
+static bool
+json_form_exceeds(FlatValue *flat, int codec, Size limit)
+{
+	RopeLimits	limits;
+	FlatValue  *form;
+	Size		taken;
+	char	   *packed;
+
+	settings_limits(&limits);
+	if (codec == CODEC_NONE || flat->size > limits.frame_size / 2)
+		return false;
+	form = stored_form(flat);
+	if (form == flat || form->size > limits.frame_size)
+		return false;
+	taken = form->size;
+	packed = palloc(codec_bound(codec, taken));
+	form->packed_size = codec_compress(codec, form->data, &taken, packed,
+									   codec_bound(codec, taken));
+	if (form->packed_size == 0)
+	{
+		pfree(packed);
+		return form->size > limit;
+	}
+	form->packed = packed;
+	form->packed_codec = codec;
+	return form->packed_size > limit;
+}
+
 static void
 json_save(TreeWrite *write, FlatValue *flat, TreePointer *result)
 {
 	FormLimits	limits;
-	FormLayout *layout = lay_out(flat, &limits);
+	FormLayout *layout;
 
+	if (flat->form_known)
+	{
+		rope_save(write, stored_form(flat), result);
+		return;
+	}
+	layout = lay_out(flat, &limits);
 	if (layout == NULL)
 		rope_save(write, flat, result);
 	else if (form_layout_size(layout) < STREAMED_SIZE)
@@ -205,6 +241,7 @@ const Toaster json_toaster = {
 	.kind = NODE_KIND_JSON,
 	.name = "json",
 	.validate = json_validate,
+	.form_exceeds = json_form_exceeds,
 	.save = json_save,
 	.update = json_update,
 	.equal = json_equal,
