@@ -30,6 +30,7 @@ typedef struct ChunkList
 extern void chunk_list_init(ChunkList *list);
 extern void chunk_list_add(ChunkList *list, const ItemPointerData *tid,
 						   uint32 chunk_id);
+extern void chunk_list_remove(ChunkList *list, const ItemPointerData *tid);
 extern void chunk_list_sort(ChunkList *list);
 extern bool chunk_list_contains(const ChunkList *sorted,
 								const ItemPointerData *tid);

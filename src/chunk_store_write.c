@@ -358,6 +358,8 @@ void
 chunk_store_drop_new(ChunkStore *store, ItemPointer tid)
 {
 	drop_chunk(store, tid, GetCurrentCommandId(true) + 1);
+	if (store->written)
+		chunk_list_remove(store->written, tid);
 }
 
 /*
@@ -369,5 +371,7 @@ chunk_store_kill(ChunkStore *store, ItemPointer tid)
 {
 	chunk_cache_reset();
 	heap_abort_speculative(store->rel, tid);
+	if (store->written)
+		chunk_list_remove(store->written, tid);
 	stats_add(STATS_NODES_DELETED, 1);
 }

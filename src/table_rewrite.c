@@ -224,6 +224,7 @@ rewrite_trees(TableRewrite *rewrite, HeapTuple tuple)
 		chunk_store_raise(&rewrite->source);
 	if (complete && natts < RelationGetNumberOfAttributes(rewrite->new_rel))
 		store_missing(rewrite, natts);
+	rewrite->target.written = NULL;
 	for (int i = 0; i < written.count; i++)
 		chunk_store_drop_new(&rewrite->target, &written.places[i].tid);
 	return complete;
