@@ -1,6 +1,7 @@
 # Proves: sessions that update the same documents, beside VACUUM, VACUUM FULL,
 # REINDEX and CREATE INDEX CONCURRENTLY, lose and mix up nothing: every
-# document still has the digest that was written with it.
+# document still has the digest that was written with it, and all parts that
+# are read of a jsonb document are of one version.
 
 use strict;
 use warnings;
@@ -17,7 +18,45 @@ my $node = new_server('load',
 	"autovacuum = on\nautovacuum_naptime = 1s\ndeadlock_timeout = 100ms\n");
 create_docs($node, 'docs', 'SET pg_toaster.node_size = 256;');
 
+$node->safe_psql(
+	'postgres', q(
+	CREATE FUNCTION tree(id int, mark int) RETURNS jsonb LANGUAGE sql AS $$
+		SELECT jsonb_build_object('mark', mark, 'list', (
+			SELECT jsonb_agg(md5((id * i)::text))
+			FROM generate_series(1, 100 + mark % 7 * 100) i) || to_jsonb(mark),
+			'deep', jsonb_build_object('mark', mark,
+				'text', repeat(md5(id::text), 100))) $$;
+	CREATE TABLE trees (id int PRIMARY KEY, mark int, doc jsonb)
+		USING toaster;
+	INSERT INTO trees SELECT i, i, tree(i, i) FROM generate_series(1, 40) i;
+	CREATE VIEW mixed AS SELECT FROM trees
+		WHERE doc ->> 'mark' <> mark::text
+		OR doc -> 'list' ->> -1 <> mark::text
+		OR doc #>> '{deep,mark}' <> mark::text
+		OR jsonb_array_length(doc -> 'list') <> 101 + mark % 7 * 100;));
+
 my %scripts = (
+	'update_tree@4' => q(
+\set id random(1, 40)
+\set mark random(1, 1000)
+BEGIN;
+UPDATE trees SET mark = 0, doc = tree(:id, 0) WHERE id = :id;
+SAVEPOINT s;
+UPDATE trees SET mark = 1, doc = tree(:id, 1) WHERE id = :id;
+SELECT 1 / (count(*) = 0)::int FROM mixed;
+ROLLBACK TO s;
+UPDATE trees SET mark = :mark, doc = tree(:id, :mark) WHERE id = :id;
+SELECT 1 / (count(*) = 0)::int FROM mixed;
+END;
+),
+	'read_tree@6' => q(
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT 1 / (count(*) = 0)::int FROM mixed;
+SELECT pg_sleep(0.02);
+SELECT 1 / (count(*) = 0)::int FROM mixed;
+END;
+SELECT 1 / (count(*) = 0)::int FROM mixed;
+),
 	'update@6' => q(
 \set id random(1, 8)
 \set at random(1, 30000)
@@ -79,6 +118,7 @@ my $load = IPC::Run::start(
 my @maintenance = (
 	'VACUUM docs',
 	'VACUUM FULL docs',
+	'VACUUM FULL trees',
 	'REINDEX TABLE docs',
 	'VACUUM (FREEZE) docs',
 	'CREATE INDEX CONCURRENTLY docs_x ON docs (md5(doc))',
@@ -86,6 +126,8 @@ my @maintenance = (
 	'VACUUM (DISABLE_PAGE_SKIPPING) docs',
 	'CLUSTER docs USING docs_pkey',
 	'DROP INDEX docs_x',
+	'VACUUM trees',
+	'SELECT count(*) FROM toaster.verify(\'trees\')',
 	'SELECT count(*) FROM toaster.verify(\'docs\')',
 	'ANALYZE docs');
 my $started = time;
@@ -111,6 +153,9 @@ cmp_ok($rows, '>=', 8, 'no document was lost');
 intact($node, 'docs', $rows, 'after the load');
 $node->safe_psql('postgres', 'VACUUM docs');
 sound($node, 'docs', 'after the load');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM mixed'),
+	'0', 'parts are of one version after the load');
+sound($node, 'trees', 'after the load');
 $node->safe_psql('postgres', 'VACUUM FULL docs');
 intact($node, 'docs', $rows, 'after the last rewrite');
 sound($node, 'docs', 'after the last rewrite');
