@@ -42,18 +42,17 @@ chunk_list_add(ChunkList *list, const ItemPointerData *tid, uint32 chunk_id)
 	list->count++;
 }
 
-/* Take a chunk out again, one that was added lately. */
+/* Take a chunk out, if it is there; the last ones are found first. */
 void
 chunk_list_remove(ChunkList *list, const ItemPointerData *tid)
 {
 	for (int i = list->count - 1; i >= 0; i--)
 	{
-		if (ItemPointerEquals(&list->places[i].tid,
-							  unconstify(ItemPointerData *, tid)))
-		{
-			list->places[i] = list->places[--list->count];
-			return;
-		}
+		if (!ItemPointerEquals(&list->places[i].tid,
+							   unconstify(ItemPointerData *, tid)))
+			continue;
+		list->places[i] = list->places[--list->count];
+		break;
 	}
 }
 

@@ -358,9 +358,9 @@ chunk_store_drop(ChunkStore *store, const ChunkList *chunks)
 void
 chunk_store_drop_new(ChunkStore *store, ItemPointer tid)
 {
+	drop_chunk(store, tid, GetCurrentCommandId(true) + 1);
 	if (store->written)
 		chunk_list_remove(store->written, tid);
-	drop_chunk(store, tid, GetCurrentCommandId(true) + 1);
 }
 
 /*
@@ -371,8 +371,8 @@ void
 chunk_store_kill(ChunkStore *store, ItemPointer tid)
 {
 	chunk_cache_reset();
+	heap_abort_speculative(store->rel, tid);
 	if (store->written)
 		chunk_list_remove(store->written, tid);
-	heap_abort_speculative(store->rel, tid);
 	stats_add(STATS_NODES_DELETED, 1);
 }

@@ -26,6 +26,7 @@ import psycopg
 from psycopg.types.string import TextLoader
 
 import twin_json_reads
+import twin_json_sql
 import twin_json_writes
 from twin_cluster import Cluster
 from twin_json_docs import Maker, dump, load
@@ -123,9 +124,11 @@ class JsonTwin:
         self.largest_count = self.rng.choice((6, 10, 13))
         self.maker = None
         with psycopg.connect(dsn, autocommit=True) as connection:
-            self.parallel = "debug_parallel_query" \
-                if connection.info.server_version >= 160000 \
+            version = connection.info.server_version
+            self.parallel = "debug_parallel_query" if version >= 160000 \
                 else "force_parallel_mode"
+            if version >= 170000:
+                twin_json_sql.enter()
             if self.am == "toaster":
                 connection.execute(
                     "CREATE EXTENSION IF NOT EXISTS pg_toaster")

@@ -3,7 +3,10 @@
 # archive.sh: files from the Debian archive, without touching the system's apt.
 #
 #   archive_cache                    the directory that downloads are kept in
-#   archive_source PACKAGE DIR       unpack the newest source of PACKAGE,
+#   archive_suites MAJOR             the suites that have that PostgreSQL; none
+#                                    for the one that this system has
+#   archive_source PACKAGE DIR [SUITE ...]
+#                                    unpack the newest source of PACKAGE,
 #                                    without Debian's own patches
 #   archive_package PACKAGE DIR SUITE ...
 #                                    unpack the newest binary PACKAGE of SUITEs
@@ -23,6 +26,14 @@ archive_cache() {
 	local cache=${PG_TOASTER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pg_toaster}
 
 	mkdir -p "$cache" && echo "$cache"
+}
+
+archive_suites() {
+	case $1 in
+		15) ;;
+		17) echo trixie ;;
+		*) echo forky sid ;;
+	esac
 }
 
 # Lines of "address suite" of the Debian archives of this system.
@@ -83,11 +94,26 @@ archive_keep() {
 		touch "$dir/asked" && echo "$dir/$version"
 }
 
+# Lines of "TYPE @ address suite main": of these suites, or of this system's
+archive_lines() {
+	local type=$1 site suite
+	shift
+
+	if [ $# -eq 0 ]; then
+		archive_sites | sed "s,^,$type @ ,; s,\$, main,"
+		return
+	fi
+	site=$(archive_sites | grep -v -- -security | head -n 1)
+	for suite; do
+		[ -z "$site" ] || echo "$type @ ${site% *} $suite main"
+	done
+}
+
 archive_fetch_source() {
 	local package=$1 dir=$2 new version
+	shift 2
 
-	archive_sites | sed 's,^,deb-src @ ,; s,$, main,' |
-		archive_update "$dir/apt" || return
+	archive_lines deb-src "$@" | archive_update "$dir/apt" || return
 	# Newest first: a mirror may list a version that it no longer has.
 	for version in $(archive_apt "$dir/apt" apt-cache madison "$package" |
 		cut -d '|' -f 2 | sort -u -r -V); do
@@ -108,13 +134,10 @@ archive_fetch_source() {
 }
 
 archive_fetch_package() {
-	local package=$1 dir=$2 site suite file new
+	local package=$1 dir=$2 file new
 	shift 2
 
-	site=$(archive_sites | grep -v -- -security | head -n 1)
-	for suite; do
-		[ -z "$site" ] || echo "deb @ ${site% *} $suite main"
-	done | archive_update "$dir/apt" || return
+	archive_lines deb "$@" | archive_update "$dir/apt" || return
 	new=$(mktemp -d "$dir/new.XXXXXX") || return
 	if ! (cd "$new" && archive_apt "$dir/apt" apt-get download "$package") \
 		>"$dir/log" 2>&1; then

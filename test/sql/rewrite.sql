@@ -229,4 +229,21 @@ VACUUM FULL t;
 ALTER TABLE t SET TABLESPACE pg_default;
 SELECT * FROM state();
 DROP TABLESPACE rewrite_space;
+
+--
+-- Dead rows in pages of more chunks than an address can tell apart
+--
+SET pg_toaster.min_tree_size = 32;
+SET pg_toaster.node_size = 128;
+CREATE TABLE many (id int PRIMARY KEY, v text) USING toaster;
+INSERT INTO many SELECT i, md5(i::text) FROM generate_series(1, 300) i;
+SELECT max((n.address::text::point)[1]) > 63 AS many_in_a_page
+FROM many m, toaster.tree('many', m.ctid, 'v') n;
+BEGIN;
+DELETE FROM many WHERE id % 2 = 0;
+CLUSTER many USING many_pkey;
+COMMIT;
+SELECT count(*) FILTER (WHERE v = md5(id::text)) AS intact, verify('many') FROM many;
+RESET pg_toaster.min_tree_size;
+RESET pg_toaster.node_size;
 DROP SCHEMA rewrite CASCADE;

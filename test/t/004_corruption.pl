@@ -161,7 +161,8 @@ my %file_damage = (
 	},
 	'all pages shifted by one' => sub { return (@_[ 1 .. $#_ ], $_[0]) },);
 
-my $node = new_server('corruption', "restart_after_crash = on\n");
+my $node = new_server('corruption', "restart_after_crash = on\n",
+	no_data_checksums => 1);
 is($node->safe_psql('postgres', 'SHOW data_checksums'),
 	'off', 'pages have no checksums: only ours can tell');
 

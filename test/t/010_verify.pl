@@ -294,7 +294,7 @@ my @trials = (
 		]
 	});
 
-my $node = new_server('verify');
+my $node = new_server('verify', '', no_data_checksums => 1);
 foreach my $i (0 .. $#trials)
 {
 	my $trial = $trials[$i];

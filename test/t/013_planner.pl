@@ -139,8 +139,10 @@ partial('a prepared statement',
 partial('plpgsql variables', 'SELECT total()', 420);
 partial('an inlined SQL function', 'SELECT sum(inlined(doc)::int) FROM docs',
 	210);
+# From version 18 on it is kept; the first five would be for one value each.
 partial('an SQL function with a plan of its own',
-	'SELECT sum(not_inlined(doc)::int) FROM docs', 210);
+	'SET plan_cache_mode = force_generic_plan;'
+	  . ' SELECT sum(not_inlined(doc)::int) FROM docs', 210);
 partial('a view', "SELECT max(a ->> 0) FROM view_of_docs", 9);
 partial('a cursor',
 	"BEGIN; DECLARE c SCROLL CURSOR WITH HOLD FOR SELECT doc ->> 'n'"

@@ -38,12 +38,13 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 );
 
-# Return a started server whose database has the extension.
+# Return a started server whose database has the extension.  The options are
+# those of init(); older versions ignore the ones that they do not know.
 sub new_server
 {
-	my ($name, $conf) = @_;
+	my ($name, $conf, %options) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
-	$node->init;
+	$node->init(%options);
 	$node->append_conf('postgresql.conf', $settings . ($conf // ''));
 	$node->start;
 	prepare_database($node, 'postgres');
