@@ -42,6 +42,7 @@ typedef struct Segment
 	uint32		ready;			/* bytes of the frame that are there */
 	const char *frame;
 	char	   *buffer;			/* that has the frame; NULL: in the root */
+	Size		capacity;		/* of buffer */
 } Segment;
 
 struct Document
@@ -64,6 +65,8 @@ struct Document
 	int			segment_capacity;
 	int			last;			/* segment seen last */
 	Size		bytes;			/* in segments */
+	char	   *spare;			/* a buffer to be used again, if streaming */
+	Size		spare_capacity;
 };
 
 /* Whether relations are TOAST relations of ours, as far as is known. */
@@ -169,6 +172,41 @@ locate(Document *document, const void *node, uint32 start, uint32 offset,
 }
 
 /*
+ * A buffer of at least size bytes.  Streaming needs one after the other, too
+ * large ones for malloc() to keep: it would have the kernel clear each.
+ */
+static char *
+take_buffer(Document *document, Size size, Size *capacity)
+{
+	char	   *buffer = document->spare;
+
+	if (buffer != NULL && document->spare_capacity >= size)
+	{
+		*capacity = document->spare_capacity;
+		document->spare = NULL;
+		document->spare_capacity = 0;
+		return buffer;
+	}
+	*capacity = document->streaming ? size + size / 4 : size;
+	return MemoryContextAllocHuge(document->context, *capacity);
+}
+
+/* Free a buffer, or keep it for the next segment. */
+static void
+free_buffer(Document *document, char *buffer, Size capacity)
+{
+	if (document->streaming && capacity > document->spare_capacity)
+	{
+		if (document->spare != NULL)
+			pfree(document->spare);
+		document->spare = buffer;
+		document->spare_capacity = capacity;
+	}
+	else
+		pfree(buffer);
+}
+
+/*
  * Make the first wanted bytes of the segment's frame available.  The buffer
  * is such that bytes are aligned in memory as they are in the stored form.
  */
@@ -186,7 +224,7 @@ grow(Document *document, Segment *segment, uint32 wanted)
 	else
 		wanted = Min(limit, Max(Max(wanted, 2 * segment->ready),
 										FIRST_BYTES));
-	buffer = MemoryContextAllocHuge(document->context, wanted + shift);
+	buffer = take_buffer(document, wanted + shift, &segment->capacity);
 	rope_reader_init(&reader, document->store, document->lineage);
 	ok = rope_reader_decompress(&reader, &segment->piece, wanted,
 								buffer + shift);
@@ -271,7 +309,7 @@ drop_segments(Document *document)
 		if (segment->copy != NULL)
 			pfree(segment->copy);
 		if (segment->buffer != NULL)
-			pfree(segment->buffer);
+			free_buffer(document, segment->buffer, segment->capacity);
 	}
 	document->segment_count = 0;
 	document->last = 0;
