@@ -148,10 +148,10 @@ chunk_cache_wants(Oid relid, BlockNumber block, Page page)
 }
 
 /*
- * Copy a page, of which the caller holds a lock; returns the copy.  Its
- * chunks are added by chunk_cache_add().
+ * Copy a page, of which the caller holds a lock.  Its chunks are added by
+ * chunk_cache_add().
  */
-char *
+void
 chunk_cache_begin(Oid relid, BlockNumber block, Page page)
 {
 	if (pages == NULL)
@@ -163,7 +163,6 @@ chunk_cache_begin(Oid relid, BlockNumber block, Page page)
 	filling->block = block;
 	filling->count = 0;
 	memcpy(filling->page.data, page, BLCKSZ);
-	return filling->page.data;
 }
 
 /* Add a visible chunk of the page that is being copied. */

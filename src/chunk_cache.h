@@ -14,7 +14,7 @@
 
 extern bool chunk_cache_get(Oid relid, ItemPointer tid, Chunk *chunk);
 extern bool chunk_cache_wants(Oid relid, BlockNumber block, Page page);
-extern char *chunk_cache_begin(Oid relid, BlockNumber block, Page page);
+extern void chunk_cache_begin(Oid relid, BlockNumber block, Page page);
 extern void chunk_cache_add(const Chunk *chunk, Page page);
 extern void chunk_cache_reset(void);
 extern void chunk_cache_init(void);

@@ -223,7 +223,7 @@ grow(Document *document, Segment *segment, uint32 wanted)
 		wanted = limit;
 	else
 		wanted = Min(limit, Max(Max(wanted, 2 * segment->ready),
-										FIRST_BYTES));
+								FIRST_BYTES));
 	buffer = take_buffer(document, wanted + shift, &segment->capacity);
 	rope_reader_init(&reader, document->store, document->lineage);
 	ok = rope_reader_decompress(&reader, &segment->piece, wanted,

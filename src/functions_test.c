@@ -74,9 +74,23 @@ scalars_equal(const JsonItem *item, const JsonbValue *other)
 	return false;
 }
 
-/* Is the scalar an element of the array? */
+/* Is a member or an element of the right side equal to, or contained in? */
 static bool
-array_has_scalar(const JsonItem *array, const JsonbValue *scalar)
+value_contains(const JsonItem *item, const JsonItem *part)
+{
+	JsonbValue	value;
+
+	if (item->type != part->type)
+		return false;
+	if (is_container(part))
+		return contains(item, part);
+	json_item_value(part, &value);
+	return scalars_equal(item, &value);
+}
+
+/* Is one of the array's elements equal to the part, or contains it? */
+static bool
+array_has(const JsonItem *array, const JsonItem *part)
 {
 	JsonIterator *iterator = json_iterate(array, 0);
 	JsonbValue	key;
@@ -86,7 +100,7 @@ array_has_scalar(const JsonItem *array, const JsonbValue *scalar)
 	while (!found && json_next(iterator, &key, &element))
 	{
 		CHECK_FOR_INTERRUPTS();
-		found = !is_container(&element) && scalars_equal(&element, scalar);
+		found = value_contains(&element, part);
 	}
 	json_iterate_end(iterator);
 	return found;
@@ -96,16 +110,17 @@ array_has_scalar(const JsonItem *array, const JsonbValue *scalar)
 static bool
 has_key(const JsonItem *root, Datum key)
 {
-	JsonbValue	string;
+	JsonItem	string;
 	JsonItem	member;
 
-	string.type = jbvString;
-	string.val.string.val = VARDATA_ANY(key);
-	string.val.string.len = VARSIZE_ANY_EXHDR(key);
 	if (root->type == jbvObject)
-		return json_find_key(root, string.val.string.val,
-							 string.val.string.len, &member);
-	return array_has_scalar(root, &string);
+		return json_find_key(root, VARDATA_ANY(key), VARSIZE_ANY_EXHDR(key),
+							 &member);
+	MemSet(&string, 0, sizeof(string));
+	string.type = string.value.type = jbvString;
+	string.value.val.string.val = VARDATA_ANY(key);
+	string.value.val.string.len = VARSIZE_ANY_EXHDR(key);
+	return array_has(root, &string);
 }
 
 /*
@@ -190,20 +205,6 @@ contains_in_memory(const JsonItem *item, const JsonItem *part)
 	return result;
 }
 
-/* Is a member or an element of the right side equal to, or contained in? */
-static bool
-value_contains(const JsonItem *item, const JsonItem *part)
-{
-	JsonbValue	value;
-
-	if (item->type != part->type)
-		return false;
-	if (is_container(part))
-		return contains(item, part);
-	json_item_value(part, &value);
-	return scalars_equal(item, &value);
-}
-
 /* Each member of the right side must be in the left side. */
 static bool
 object_contains(const JsonItem *object, const JsonItem *part)
@@ -229,24 +230,6 @@ object_contains(const JsonItem *object, const JsonItem *part)
 	return result;
 }
 
-/* Does one of the array's containers contain the part? */
-static bool
-element_contains(const JsonItem *array, const JsonItem *part)
-{
-	JsonIterator *iterator = json_iterate(array, 0);
-	JsonbValue	key;
-	JsonItem	element;
-	bool		found = false;
-
-	while (!found && json_next(iterator, &key, &element))
-	{
-		CHECK_FOR_INTERRUPTS();
-		found = element.type == part->type && contains(&element, part);
-	}
-	json_iterate_end(iterator);
-	return found;
-}
-
 /* Each element of the right side must be found in the left side. */
 static bool
 array_contains(const JsonItem *array, const JsonItem *part)
@@ -259,15 +242,13 @@ array_contains(const JsonItem *array, const JsonItem *part)
 	while (result && json_next(iterator, &key, &wanted))
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (is_container(&wanted))
-			result = element_contains(array, &wanted);
-		else
+		if (wanted.stored && !is_container(&wanted))
 		{
-			JsonbValue	value;
-
-			json_item_value(&wanted, &value);
-			result = array_has_scalar(array, &value);
+			/* read it once, not for each element of the left side */
+			json_item_value(&wanted, &wanted.value);
+			wanted.stored = false;
 		}
+		result = array_has(array, &wanted);
 	}
 	json_iterate_end(iterator);
 	return result;

@@ -306,8 +306,7 @@ decode_part(FormSource *source, Target *target, uint32 offset,
 	CHECK_FOR_INTERRUPTS();
 	if (bytes == NULL)
 		return false;
-	directory = (*(const uint32 *) bytes & FORM_SPECIAL) != 0 &&
-		(*(const uint32 *) bytes & FORM_DIRECTORY) != 0;
+	directory = form_is_directory(bytes);
 	if (directory != (level > 1))
 		ok = problem(source, "Child is of another kind than its level");
 	else if (directory)

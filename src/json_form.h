@@ -311,19 +311,20 @@ span_size(const JsonSpan *span, uint32 offset)
 	return end - offset;
 }
 
+/* Is that the head of a directory? */
+static inline bool
+form_is_directory(const char *head)
+{
+	uint32		word = *(const uint32 *) head;
+
+	return (word & FORM_SPECIAL) != 0 && (word & FORM_DIRECTORY) != 0;
+}
+
 /* Entries of a container with that first word. */
 static inline uint32
 form_entries(uint32 word)
 {
 	return (word & JB_CMASK) * ((word & JB_FOBJECT) != 0 ? 2 : 1);
-}
-
-/* Bytes of the flat container whose members these are. */
-static inline uint32
-form_flat_size(uint32 word, uint32 keys_size, const JsonSpan *span)
-{
-	return sizeof(uint32) + form_entries(word) * sizeof(JEntry) + keys_size +
-		span_size(span, keys_size);
 }
 
 #endif							/* PG_TOASTER_JSON_FORM_H */

@@ -17,13 +17,14 @@
 pg_noreturn extern void json_raise_damaged(Document *document,
 										   const char *problem);
 extern const char *json_view_head(const JsonItem *container);
-extern bool json_is_directory(const char *head);
 extern void json_descend(JsonItem *container, const char *head, int child);
 extern int	json_child_with_member(const JsonItem *container,
 								   const char *head, uint32 *index);
 extern void json_entry_value(const char *data, uint32 type, uint32 start,
 							 uint32 length, JsonbValue *value);
 extern const JsonStub *json_value_stub(const JsonbValue *value);
+extern uint32 json_stored_before(const char *head, uint32 first,
+								 uint32 entry);
 extern void json_set_value(Document *document, const JsonbValue *value,
 						   JsonItem *item);
 extern void json_set_stub(Document *document, const JsonStub *stub,

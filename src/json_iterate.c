@@ -88,24 +88,20 @@ next_run(JsonIterator *iterator)
 		run_begin(iterator, (const char *) at.value.val.binary.data, skip);
 		return;
 	}
-	while (json_is_directory(head = json_view_head(&at)))
+	while (form_is_directory(head = json_view_head(&at)))
 		json_descend(&at, head, json_child_with_member(&at, head, &skip));
 	if (iterator->run != NULL)
 		pfree(iterator->run);
 	iterator->run = palloc(at.head_size);
 	memcpy(iterator->run, head, at.head_size);
-	iterator->long_offset = at.offset + at.head_size;
-	run_begin(iterator, iterator->run, 0);
-	if (skip >= iterator->run_count)
+	if (skip >= (*(const uint32 *) head & JB_CMASK))
 		json_raise_damaged(at.document, "Run has too few members");
-	for (uint32 i = 0; i < skip; i++)
-	{
-		JsonbValue	key;
-		JsonItem	value;
-
-		iterator->next--;
-		json_next(iterator, &key, &value);
-	}
+	run_begin(iterator, iterator->run, skip);
+	iterator->long_offset = at.offset + at.head_size;
+	if ((*(const uint32 *) iterator->run & FORM_SPECIAL) != 0)
+		iterator->long_offset +=
+			json_stored_before(iterator->run, iterator->values.index - skip,
+							   iterator->values.index);
 }
 
 /* Set *item to what an entry of the run stands for. */

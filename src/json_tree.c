@@ -134,9 +134,12 @@ json_value_stub(const JsonbValue *value)
 	return (const JsonStub *) value->val.binary.data;
 }
 
-/* Bytes of the long members before the entry with that number. */
-static uint32
-stored_before(const char *head, uint32 first, uint32 entry)
+/*
+ * Bytes of the long members of a run with such that come before the entry
+ * with that number; first is that of its first value.
+ */
+uint32
+json_stored_before(const char *head, uint32 first, uint32 entry)
 {
 	const JEntry *entries = (const JEntry *) (head + sizeof(uint32));
 	const char *data = (const char *)
@@ -183,7 +186,7 @@ run_member(const JsonItem *run, const char *head, uint32 member,
 		json_set_value(run->document, &value, item);
 	else
 		json_set_stub(run->document, stub, run->offset + run->head_size +
-				 stored_before(head, first, first + member), item);
+				 json_stored_before(head, first, first + member), item);
 }
 
 /*
@@ -223,7 +226,7 @@ run_find_key(const JsonItem *run, const char *head, const char *key,
 		{
 			if (at + length > head + run->head_size)
 				json_raise_damaged(run->document,
-							  "Key reaches past the end of the head");
+								   "Key reaches past the end of the head");
 			order = memcmp(at, key, length);
 		}
 		if (order == 0)
@@ -254,14 +257,6 @@ json_descend(JsonItem *container, const char *head, int child)
 	container->offset = offset;
 	if (offset > end || container->stored_size > end - offset)
 		json_raise_damaged(container->document, "Child reaches past the end");
-}
-
-bool
-json_is_directory(const char *head)
-{
-	uint32		word = *(const uint32 *) head;
-
-	return (word & FORM_SPECIAL) != 0 && (word & FORM_DIRECTORY) != 0;
 }
 
 /* The last child of a directory whose first key is not above key; or -1. */
@@ -335,7 +330,7 @@ json_find_key(const JsonItem *object, const char *key, int length,
 	if (!object->stored)
 		head = (const char *) object->value.val.binary.data;
 	else
-		while (json_is_directory(head = json_view_head(&at)))
+		while (form_is_directory(head = json_view_head(&at)))
 		{
 			int			child = child_with_key(head, key, length);
 
@@ -372,7 +367,7 @@ json_find_index(const JsonItem *array, int64 index, JsonItem *element)
 	if (!array->stored)
 		head = (const char *) array->value.val.binary.data;
 	else
-		while (json_is_directory(head = json_view_head(&at)))
+		while (form_is_directory(head = json_view_head(&at)))
 			json_descend(&at, head, json_child_with_member(&at, head, &left));
 	if (left >= (*(const uint32 *) head & JB_CMASK))
 		json_raise_damaged(array->document, "Run has too few members");

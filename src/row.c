@@ -194,15 +194,16 @@ column_flat(RowColumn *column)
 	struct varlena *value = column->value;
 	FlatValue  *flat = &column->flat;
 
-	if (flat->data != NULL)
-		return flat;
-
-	if (VARATT_IS_COMPRESSED(value))
+	if (flat->data == NULL)
 	{
-		column->packed = value;
-		value = column->value = detoast_attr(value);
+		if (VARATT_IS_COMPRESSED(value))
+		{
+			column->packed = value;
+			value = column->value = detoast_attr(value);
+		}
+		flat_value_init(flat, VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
 	}
-	flat_value_init(flat, VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+	/* the value may have been looked at before it was compressed */
 	if (column->packed != NULL)
 	{
 		flat->packed = (char *) column->packed + VARHDRSZ_COMPRESSED;

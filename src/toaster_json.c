@@ -29,7 +29,7 @@ json_validate(Oid type)
 		 getBaseType(type) == JSONBOID);
 }
 
-/* Longer stored forms are not kept in memory as a whole when they are new. */
+/* The stored forms of longer new documents are not kept in memory whole. */
 #define STREAMED_SIZE		(1024 * 1024)
 
 /* Bytes that the window of a streamed form has before frames are cut. */
@@ -192,28 +192,24 @@ json_save(TreeWrite *write, FlatValue *flat, TreePointer *result)
 {
 	FormLimits	limits;
 	FormLayout *layout;
+	FlatValue	form;
 
-	if (flat->form_known)
+	if (flat->form_known || flat->size < STREAMED_SIZE)
 	{
 		rope_save(write, stored_form(flat), result);
 		return;
 	}
 	layout = lay_out(flat, &limits);
 	if (layout == NULL)
-		rope_save(write, flat, result);
-	else if (form_layout_size(layout) < STREAMED_SIZE)
-		rope_save(write, make_form(flat, layout), result);
-	else
 	{
-		FlatValue	form;
-
-		flat_value_init(&form, NULL, form_layout_size(layout));
-		form.kind = NODE_KIND_JSON;
-		form.flat_size = flat->size;
-		rope_save_stream(write, &form, write_document, layout, result);
+		rope_save(write, flat, result);
+		return;
 	}
-	if (layout != NULL)
-		form_layout_free(layout);
+	flat_value_init(&form, NULL, form_layout_size(layout));
+	form.kind = NODE_KIND_JSON;
+	form.flat_size = flat->size;
+	rope_save_stream(write, &form, write_document, layout, result);
+	form_layout_free(layout);
 }
 
 static void
