@@ -1,0 +1,59 @@
+/*-------------------------------------------------------------------------
+ *
+ * piece_table.h
+ *	  A value that is made of parts of another one and of new bytes.
+ *
+ * The table lists, in order, ranges of a *base*, which is stored somewhere
+ * and does not change, and new bytes, which are in memory.  It grows with
+ * the number of changes, not with the size of the value.  The idea is that
+ * of the editor Bravo; see Crowley, "Data Structures for Text Sequences"
+ * (1998).
+ *
+ * Packed, a table is a list of splices, each of three varints (7 bits a
+ * byte, lowest first, the high bit set in all but the last) and bytes:
+ *
+ *		+------+---------+----------+-------+
+ *		| kept | removed | inserted | bytes |   ...
+ *		+------+---------+----------+-------+
+ *
+ * bytes of the base kept before it, bytes of the base left out, number of
+ * new bytes, the new bytes.  What follows the last splice is kept.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PG_TOASTER_PIECE_TABLE_H
+#define PG_TOASTER_PIECE_TABLE_H
+
+#include "postgres.h"
+
+typedef struct TablePiece
+{
+	const char *bytes;			/* NULL: a range of the base */
+	uint32		offset;			/* of the range */
+	uint32		size;			/* never 0 */
+} TablePiece;
+
+/* Allocated, with all that it points to, in one memory context. */
+typedef struct PieceTable
+{
+	MemoryContext context;
+	uint32		base_size;
+	uint32		size;			/* of the value */
+	TablePiece *pieces;
+	int			count;
+	int			capacity;
+} PieceTable;
+
+extern PieceTable *piece_table_create(uint32 base_size);
+extern PieceTable *piece_table_copy(const PieceTable *table);
+extern void piece_table_splice(PieceTable *table, uint32 offset,
+							   uint32 remove, const char *bytes,
+							   uint32 insert);
+extern int	piece_table_find(const PieceTable *table, uint32 offset,
+							 uint32 *start);
+extern Size piece_table_packed_size(const PieceTable *table);
+extern void piece_table_pack(const PieceTable *table, char *target);
+extern PieceTable *piece_table_unpack(const char *packed, Size size,
+									  uint32 base_size);
+
+#endif							/* PG_TOASTER_PIECE_TABLE_H */
