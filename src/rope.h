@@ -21,6 +21,7 @@
 
 #include "chunk_store.h"
 #include "node_format.h"
+#include "piece_table.h"
 #include "toaster.h"
 
 extern const Toaster rope_toaster;
@@ -65,6 +66,16 @@ extern void rope_save(TreeWrite *write, FlatValue *flat,
 					  TreePointer *result);
 extern void rope_update(TreeWrite *write, const TreePointer *old,
 						FlatValue *flat, TreePointer *result);
+
+/* rope_read.c: what a delta root stands on, and what it changes of it. */
+extern bool rope_delta_base(ChunkStore *store, const Chunk *root,
+							Chunk *base);
+extern PieceTable *rope_delta_table(const void *node);
+
+/* rope_splice.c */
+extern void rope_apply(TreeWrite *write, const TreePointer *old,
+					   const PieceTable *table, uint8 kind, uint32 flat_size,
+					   TreePointer *result);
 
 /* The level of a ROPE node, and whether two pieces share their frame. */
 #define ROPE_LEVEL(node)	(((const NodeHeader *) (node))->level)
