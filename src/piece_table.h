@@ -36,6 +36,7 @@ typedef struct PieceTable
 	TablePiece *pieces;
 	int			count;
 	int			capacity;
+	char	   *block;			/* new bytes of a copy, or unpacked ones */
 } PieceTable;
 
 extern PieceTable *piece_table_create(uint32 base_size);
@@ -49,5 +50,6 @@ extern Size piece_table_packed_size(const PieceTable *table);
 extern void piece_table_pack(const PieceTable *table, char *target);
 extern PieceTable *piece_table_unpack(const char *packed, Size size,
 									  uint32 base_size);
+extern void piece_table_free(PieceTable *table);
 
 #endif							/* PG_TOASTER_PIECE_TABLE_H */

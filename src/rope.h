@@ -54,6 +54,10 @@ extern bool rope_reader_stored(RopeReader *reader, const Piece *piece,
 extern bool rope_reader_decompress(RopeReader *reader, const Piece *piece,
 								   Size wanted, char *target);
 
+extern bool rope_reader_table(RopeReader *reader, const Chunk *base,
+							  const PieceTable *table, uint32 offset,
+							  uint32 length, char *target);
+
 extern bool rope_fetch_slice(ChunkStore *store, const Chunk *root,
 							 uint32 offset, uint32 length, char *target);
 extern bool rope_equal(ChunkStore *store, const Chunk *root,
