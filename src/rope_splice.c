@@ -207,7 +207,8 @@ write_delta(Splicer *splicer, Size packed_size, TreePointer *result)
 	if (replaced)
 		splicer->has_delta = false;
 	else
-		chunk_store_put(store, splicer->lineage, &draft, 1, &tid);
+		chunk_store_put_near(store, splicer->lineage, draft,
+							 &splicer->base.tid, &tid);
 	FAILPOINT("node_written");
 	if (!address_from_tid(&tid, &result->address))
 	{
