@@ -15,6 +15,7 @@
 #include "utils/relcache.h"
 
 #include "chunk_list.h"
+#include "pointer.h"
 
 typedef struct RowPlan RowPlan;
 
