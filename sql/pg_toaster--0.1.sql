@@ -181,6 +181,51 @@ RETURNS SETOF text
 AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_array_elements_text'
 LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE ROWS 100;
 
+CREATE FUNCTION toaster.jsonb_set(jsonb_in jsonb, path text[], replacement jsonb, create_if_missing boolean)
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_set'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_set_lax(jsonb_in jsonb, path text[], replacement jsonb, create_if_missing boolean, null_value_treatment text)
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_set_lax'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_insert(jsonb_in jsonb, path text[], replacement jsonb, insert_after boolean)
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_insert'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_concat(jsonb, jsonb)
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_concat'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_delete(jsonb, text)
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_delete'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_delete(jsonb, int)
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_delete_idx'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_delete(from_json jsonb, VARIADIC path_elems text[])
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_delete_array'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_delete_path(jsonb, text[])
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_delete_path'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_subscript_assign(document jsonb, path text[], value jsonb, is_array boolean)
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_subscript_assign'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
 CREATE FUNCTION toaster.jsonb_path_exists_opr(jsonb, jsonpath)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_path_exists_opr'
@@ -289,3 +334,12 @@ GRANT EXECUTE ON FUNCTION toaster.jsonb_path_query_array_tz(jsonb, jsonpath, jso
 GRANT EXECUTE ON FUNCTION toaster.jsonb_path_query_first(jsonb, jsonpath, jsonb, boolean) TO PUBLIC;
 GRANT EXECUTE ON FUNCTION toaster.jsonb_path_query_first_tz(jsonb, jsonpath, jsonb, boolean) TO PUBLIC;
 GRANT EXECUTE ON FUNCTION toaster.jsonb_path_project(jsonb, jsonpath, jsonpath[]) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_set(jsonb, text[], jsonb, boolean) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_set_lax(jsonb, text[], jsonb, boolean, text) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_insert(jsonb, text[], jsonb, boolean) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_concat(jsonb, jsonb) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_delete(jsonb, text) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_delete(jsonb, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_delete(jsonb, text[]) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_delete_path(jsonb, text[]) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_subscript_assign(jsonb, text[], jsonb, boolean) TO PUBLIC;

@@ -18,6 +18,7 @@
 #include "json_lazy.h"
 #include "json_tree.h"
 #include "stats.h"
+#include "toast_am.h"
 
 /* Containers up to this size are returned flat, not as lazy datums. */
 #define LAZY_SIZE			2048
@@ -442,7 +443,7 @@ json_open(Datum datum, JsonItem *root)
 	if (VARATT_IS_EXTERNAL_ONDISK(value))
 	{
 		pointer_read(value, &pointer);
-		if (!document_is_tree(&pointer))
+		if (!toast_am_is_ours(&pointer))
 			return false;
 		set_root(document_open(&pointer), root);
 		return true;
