@@ -55,6 +55,27 @@ splice_value(const TreePointer *pointer, uint32 offset, uint32 remove,
 	return result;
 }
 
+/*
+ * Two parts of one value, with what edits have made of them, one behind the
+ * other; false when they are no such parts.
+ */
+static bool
+join(const TreePointer *left, Datum right, Datum *result)
+{
+	TreePointer pointer;
+	Document   *document;
+	bool		ok;
+
+	if (!is_tree(right, &pointer))
+		return false;
+	document = document_overlay(left);
+	ok = document_append(document, &pointer);
+	if (ok)
+		*result = document_edit(document, left->size + pointer.size);
+	document_close(document);
+	return ok;
+}
+
 /* Put the second argument behind the first, whichever is a tree. */
 static Datum
 concatenate(FunctionCallInfo fcinfo, PGFunction stock)
@@ -63,8 +84,10 @@ concatenate(FunctionCallInfo fcinfo, PGFunction stock)
 	Size		sizes[2];
 	int			tree;
 	TreePointer pointer;
+	TreePointer other;
 	struct varlena *added;
 	Size		size;
+	Datum		result;
 
 	for (int i = 0; i < 2; i++)
 		sizes[i] = toast_raw_datum_size(values[i]) - VARHDRSZ;
@@ -72,6 +95,9 @@ concatenate(FunctionCallInfo fcinfo, PGFunction stock)
 	if (!is_tree(values[tree], &pointer) ||
 		sizes[0] + sizes[1] > MaxAllocSize - VARHDRSZ)
 		return stock(fcinfo);
+	if (tree == 0 ? join(&pointer, values[1], &result) :
+		is_tree(values[0], &other) && join(&other, values[1], &result))
+		return result;
 	added = PG_DETOAST_DATUM_PACKED(values[1 - tree]);
 	size = VARSIZE_ANY_EXHDR(added);
 	if (size == 0)
