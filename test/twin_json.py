@@ -178,8 +178,10 @@ class JsonTwin:
     def is_tree(self, table, column, ident):
         """Return whether a document of the table under test is a tree."""
         return self.am == "toaster" and bool(self.session.must(
-            "SELECT 1 FROM t.%s x, toaster.tree(x.tableoid, x.ctid, '%s')"
-            " WHERE id = %d LIMIT 1" % (table.name, column, ident)))
+            "SELECT 1 FROM t.%s x, toaster.tree((SELECT c.oid FROM pg_class c"
+            " JOIN pg_am a ON a.oid = c.relam WHERE c.oid = x.tableoid AND"
+            " a.amname = 'toaster'), x.ctid, '%s') WHERE id = %d LIMIT 1" % (
+                table.name, column, ident)))
 
     def read(self, table):
         """Ask some questions about one document."""
