@@ -57,6 +57,7 @@
 #include "utils/plancache.h"
 #include "utils/syscache.h"
 
+#include "executor.h"
 #include "function_map.h"
 #include "plan_walk.h"
 #include "planner.h"
@@ -253,6 +254,16 @@ replace_walker(Node *node, void *context)
 	return expression_tree_walker(node, replace_walker, context);
 }
 
+/* Replace what can be replaced in an expression that nobody else has. */
+bool
+planner_replace(Node *expression)
+{
+	Replacement replacement = {true};
+
+	(void) replace_walker(expression, &replacement);
+	return replacement.count > 0;
+}
+
 /* Replace what can be replaced in a plan that nobody else has. */
 static void
 replace_in_plan(PlannedStmt *statement)
@@ -318,6 +329,9 @@ start_executor(QueryDesc *query, int eflags)
 		previous_start(query, eflags);
 	else
 		standard_ExecutorStart(query, eflags);
+	if (query->estate->es_opened_result_relations != NIL &&
+		settings_enable_planner && (eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
+		executor_adopt(query);
 }
 
 static void
@@ -333,10 +347,10 @@ planner_init(void)
 	function_map_init();
 	previous_planner = planner_hook;
 	planner_hook = plan_statement;
-	if (process_shared_preload_libraries_in_progress)
-		return;
 	previous_start = ExecutorStart_hook;
 	ExecutorStart_hook = start_executor;
+	if (process_shared_preload_libraries_in_progress)
+		return;
 	RegisterXactCallback(end_loading, NULL);
 	loading = true;
 	ResetPlanCache();

@@ -24,6 +24,7 @@ typedef struct Replacement
 
 /* planner.c */
 extern bool planner_uses(Replacement *replacement, const FunctionPair *pair);
+extern bool planner_replace(Node *expression);
 extern bool planner_has_access_method(Oid relation, Oid access_method);
 
 extern void planner_edit(PlannedStmt *statement, Replacement *replacement);
