@@ -381,9 +381,13 @@ chunk_store_get_root(ChunkStore *store, uint32 address, uint32 size,
 	return chunk_store_problem(store, &chunk->tid, problem);
 }
 
-/* What is wrong with the child at hand; NULL when nothing is. */
+/*
+ * What is wrong with the child at hand, which is to be a root in a delta's
+ * case only; NULL when nothing is.
+ */
 static const char *
-child_problem(const Chunk *chunk, uint32 lineage, const Ref *ref, int level)
+child_problem(const Chunk *chunk, uint32 lineage, const Ref *ref, int level,
+			  bool root)
 {
 	const char *problem;
 
@@ -397,9 +401,31 @@ child_problem(const Chunk *chunk, uint32 lineage, const Ref *ref, int level)
 	if (problem != NULL)
 		return problem;
 	if (((const NodeHeader *) chunk->node)->level != level ||
-		node_is_root(chunk->node))
+		node_is_root(chunk->node) != root)
 		return "Node has a wrong level";
+	if (root && (node_is_delta(chunk->node) ||
+				 node_trailer(chunk->node, chunk->size)->lineage != lineage))
+		return "Root is not one that a delta can stand on";
 	return NULL;
+}
+
+/* Get what ref names, a root or none. */
+static bool
+get_below(ChunkStore *store, uint32 lineage, const Ref *ref, int level,
+		  bool root, Chunk *chunk)
+{
+	Ref			expected = *ref;	/* it may be in a copy that is replaced */
+	ItemPointerData tid;
+	const char *problem;
+
+	ref_tid(&expected, &tid);
+	if (!chunk_store_get(store, &tid, chunk))
+		return false;
+	problem = child_problem(chunk, lineage, &expected, level, root);
+	if (problem == NULL)
+		return true;
+	chunk_store_release(chunk);
+	return chunk_store_problem(store, &chunk->tid, problem);
 }
 
 /*
@@ -410,18 +436,15 @@ bool
 chunk_store_get_child(ChunkStore *store, uint32 lineage, const Ref *ref,
 					  int level, Chunk *chunk)
 {
-	Ref			expected = *ref;	/* it may be in a copy that is replaced */
-	ItemPointerData tid;
-	const char *problem;
+	return get_below(store, lineage, ref, level, false, chunk);
+}
 
-	ref_tid(&expected, &tid);
-	if (!chunk_store_get(store, &tid, chunk))
-		return false;
-	problem = child_problem(chunk, lineage, &expected, level);
-	if (problem == NULL)
-		return true;
-	chunk_store_release(chunk);
-	return chunk_store_problem(store, &chunk->tid, problem);
+/* The same for the root that a delta stands on, which ref names. */
+bool
+chunk_store_get_base(ChunkStore *store, uint32 lineage, const Ref *ref,
+					 int level, Chunk *chunk)
+{
+	return get_below(store, lineage, ref, level, true, chunk);
 }
 
 /*

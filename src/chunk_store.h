@@ -88,6 +88,8 @@ extern bool chunk_store_get_root(ChunkStore *store, uint32 address,
 								 uint32 size, Chunk *chunk);
 extern bool chunk_store_get_child(ChunkStore *store, uint32 lineage,
 								  const Ref *ref, int level, Chunk *chunk);
+extern bool chunk_store_get_base(ChunkStore *store, uint32 lineage,
+								 const Ref *ref, int level, Chunk *chunk);
 extern void chunk_store_release(Chunk *chunk);
 extern bool chunk_store_problem(ChunkStore *store, ItemPointer tid,
 								const char *problem);

@@ -27,6 +27,21 @@
  * A root of kind JSON is the same, but what its rope holds is not the flat
  * form of the value but the stored form of a document (json_form.h).
  *
+ * DELTA root: a value that is another one, its *base*, with a few changes.
+ * It has one piece, which names the root of the base: a root of the level
+ * below that keeps its own trailer and is no delta itself.  The piece's size
+ * is that of the base; its inline bytes are a list of splices, each of three
+ * varints (7 bits a byte, lowest first, the high bit set in all but the last)
+ * and bytes:
+ *
+ *		+------+---------+----------+-------+
+ *		| kept | removed | inserted | bytes |   ...
+ *		+------+---------+----------+-------+
+ *
+ * bytes of the base kept before it, bytes of the base left out, number of
+ * new bytes, the new bytes.  What follows the last splice is kept.  The size
+ * in the header is that of the changed value.
+ *
  * Piece: what the value holds next.  In a node of level 1 each piece is a
  * window (skip, size) on a frame; above, each piece is a subtree, that is
  * one node of the level below, with skip = frame_size = 0.
@@ -64,6 +79,9 @@
 #define NODE_KIND_JSON		3	/* a ROPE node that is the root of a document */
 
 #define NODE_FLAG_ROOT		0x01
+#define NODE_FLAG_DELTA		0x02	/* of a root: a list of splices */
+#define NODE_FLAG_EDITED	0x04	/* of a root: a document in another stored
+									 * form than it has when it is new */
 
 #define NODE_MAX_LEVEL		32	/* three children a node: 3^32 leaves */
 
@@ -80,7 +98,7 @@ typedef struct RopeHeader
 	NodeHeader	node;
 	uint16_t	count;			/* number of pieces */
 	uint16_t	inline_size;	/* sum of the pieces' inline bytes */
-	uint32_t	size;			/* bytes of the value below this node */
+	uint32_t	size;			/* of the value that this node stands for */
 } RopeHeader;
 
 typedef struct RootTrailer
@@ -129,12 +147,34 @@ typedef struct PieceCursor
 	int			left;
 } PieceCursor;
 
+/* Walks packed splices, which may be damaged. */
+typedef struct SpliceCursor
+{
+	const char *next;
+	const char *end;
+} SpliceCursor;
+
+typedef struct Splice
+{
+	uint32_t	kept;			/* bytes of the base before it */
+	uint32_t	removed;
+	uint32_t	inserted;
+	const char *bytes;			/* inserted of them */
+} Splice;
+
+/* The longest varint of 32 bits, and the largest value, as palloc() has it. */
+#define VARINT_SIZE			5
+#define NODE_VALUE_MAX		0x3FFFFFFFu
+
 extern const char *node_problem(const void *node, size_t size);
 extern bool node_is_root(const void *node);
+extern bool node_is_delta(const void *node);
+extern bool node_is_edited(const void *node);
 extern const RootTrailer *node_trailer(const void *node, size_t size);
 extern uint32_t node_root_crc(const void *node, size_t size);
 extern void node_pieces_begin(PieceCursor *cursor, const void *node);
 extern bool node_pieces_next(PieceCursor *cursor, Piece *piece);
+extern bool node_splices_next(SpliceCursor *cursor, Splice *splice);
 
 /* CRC-32C of size bytes; given by the caller's world (server or fuzzer). */
 extern uint32_t node_crc(const void *data, size_t size);

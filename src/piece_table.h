@@ -9,15 +9,8 @@
  * of the editor Bravo; see Crowley, "Data Structures for Text Sequences"
  * (1998).
  *
- * Packed, a table is a list of splices, each of three varints (7 bits a
- * byte, lowest first, the high bit set in all but the last) and bytes:
- *
- *		+------+---------+----------+-------+
- *		| kept | removed | inserted | bytes |   ...
- *		+------+---------+----------+-------+
- *
- * bytes of the base kept before it, bytes of the base left out, number of
- * new bytes, the new bytes.  What follows the last splice is kept.
+ * A table can be packed into the bytes of a delta root, which node_format.h
+ * draws, if its ranges are in the order of the base.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,8 +22,9 @@
 typedef struct TablePiece
 {
 	const char *bytes;			/* NULL: a range of the base */
-	uint32		offset;			/* of the range */
+	uint32		offset;			/* of the range, in the base */
 	uint32		size;			/* never 0 */
+	uint32		start;			/* of the piece, in the value */
 } TablePiece;
 
 /* Allocated, with all that it points to, in one memory context. */
@@ -42,6 +36,7 @@ typedef struct PieceTable
 	TablePiece *pieces;
 	int			count;
 	int			capacity;
+	char	   *block;			/* new bytes of a copy, or unpacked ones */
 } PieceTable;
 
 extern PieceTable *piece_table_create(uint32 base_size);
@@ -49,11 +44,13 @@ extern PieceTable *piece_table_copy(const PieceTable *table);
 extern void piece_table_splice(PieceTable *table, uint32 offset,
 							   uint32 remove, const char *bytes,
 							   uint32 insert);
+extern bool piece_table_append(PieceTable *table, const PieceTable *more);
 extern int	piece_table_find(const PieceTable *table, uint32 offset,
 							 uint32 *start);
 extern Size piece_table_packed_size(const PieceTable *table);
 extern void piece_table_pack(const PieceTable *table, char *target);
 extern PieceTable *piece_table_unpack(const char *packed, Size size,
 									  uint32 base_size);
+extern void piece_table_free(PieceTable *table);
 
 #endif							/* PG_TOASTER_PIECE_TABLE_H */

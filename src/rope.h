@@ -21,6 +21,7 @@
 
 #include "chunk_store.h"
 #include "node_format.h"
+#include "piece_table.h"
 #include "toaster.h"
 
 extern const Toaster rope_toaster;
@@ -53,6 +54,10 @@ extern bool rope_reader_stored(RopeReader *reader, const Piece *piece,
 extern bool rope_reader_decompress(RopeReader *reader, const Piece *piece,
 								   Size wanted, char *target);
 
+extern bool rope_reader_table(RopeReader *reader, const Chunk *base,
+							  const PieceTable *table, uint32 offset,
+							  uint32 length, char *target);
+
 extern bool rope_fetch_slice(ChunkStore *store, const Chunk *root,
 							 uint32 offset, uint32 length, char *target);
 extern bool rope_equal(ChunkStore *store, const Chunk *root,
@@ -65,6 +70,16 @@ extern void rope_save(TreeWrite *write, FlatValue *flat,
 					  TreePointer *result);
 extern void rope_update(TreeWrite *write, const TreePointer *old,
 						FlatValue *flat, TreePointer *result);
+
+/* rope_read.c: what a delta root stands on, and what it changes of it. */
+extern bool rope_delta_base(ChunkStore *store, const Chunk *root,
+							Chunk *base);
+extern PieceTable *rope_delta_table(const void *node);
+
+/* rope_splice.c */
+extern void rope_apply(TreeWrite *write, const TreePointer *old,
+					   const PieceTable *table, uint8 kind, uint32 flat_size,
+					   TreePointer *result);
 
 /* The level of a ROPE node, and whether two pieces share their frame. */
 #define ROPE_LEVEL(node)	(((const NodeHeader *) (node))->level)

@@ -32,6 +32,9 @@ typedef struct BuildLevel
 	Size		bytes;			/* that the pieces take in a node */
 } BuildLevel;
 
+/* Shows bytes of the new value, until the next call. */
+typedef const char *(*RopeShow) (void *arg, uint32 offset, uint32 length);
+
 typedef struct RopeBuilder
 {
 	TreeWrite  *write;
@@ -40,6 +43,8 @@ typedef struct RopeBuilder
 	uint32		lineage;
 	uint32		version;		/* of the root to be written */
 	FlatValue	flat;			/* the new value, for fresh bytes */
+	RopeShow	show;			/* gives them if flat has no data */
+	void	   *show_arg;
 	uint32		position;		/* bytes of it that pieces cover */
 	BuildLevel	levels[NODE_MAX_LEVEL + 1]; /* from 1 */
 	ChunkDraft *image;			/* node being written */
@@ -73,6 +78,23 @@ extern void rope_builder_subtree(RopeBuilder *builder, int level,
 extern void rope_builder_stored(RopeBuilder *builder, const Piece *piece);
 extern void rope_builder_break(RopeBuilder *builder, const Chunk *chunk);
 extern void rope_builder_finish(RopeBuilder *builder, TreePointer *result);
+
+/* Part of an old piece that a new value has, too. */
+typedef struct RopeWindow
+{
+	uint32		skip;			/* within the piece */
+	uint32		size;
+	uint32		offset;			/* in the new value */
+} RopeWindow;
+
+/* The most windows that one piece is cut into. */
+#define ROPE_WINDOWS	8
+
+/* rope_window.c */
+extern bool rope_window_worth(const void *node, const Piece *piece,
+							  const RopeWindow *windows, int count);
+extern int	rope_window_add(RopeBuilder *builder, const Piece *piece,
+							const RopeWindow *windows, int count);
 
 /* rope_frame.c */
 extern void rope_frame_append(RopeBuilder *builder, uint32 end);

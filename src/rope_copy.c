@@ -5,8 +5,8 @@
  *
  * Frames that are shown whole are copied as they are stored; branches are
  * built anew, full.  A rope that edits have left with windows on parts of
- * frames is read and stored afresh, so that a rewrite of the table frees what
- * no window shows.
+ * frames, or with a delta, is read and stored afresh, so that a rewrite of the
+ * table frees what no window shows.
  *
  *-------------------------------------------------------------------------
  */
@@ -116,7 +116,10 @@ copy_node(Copy *copy, const void *node)
 	return true;
 }
 
-/* Set *whole to false if a piece below the node does not show all its frame. */
+/*
+ * Set *whole to false if a piece below the node does not show all its frame;
+ * a delta does not.
+ */
 static bool
 check_whole(ChunkStore *store, uint32 lineage, const void *node, bool *whole)
 {
@@ -125,6 +128,7 @@ check_whole(ChunkStore *store, uint32 lineage, const void *node, bool *whole)
 	Piece		piece;
 
 	check_stack_depth();
+	*whole = !node_is_delta(node);
 	node_pieces_begin(&cursor, node);
 	while (*whole && node_pieces_next(&cursor, &piece))
 	{
@@ -182,6 +186,7 @@ rope_copy(ChunkStore *source, const Chunk *root, TreeWrite *write,
 	copy->lineage = node_trailer(root->node, root->size)->lineage;
 	flat.kind = ((const NodeHeader *) root->node)->kind;
 	flat.flat_size = node_trailer(root->node, root->size)->flat_size;
+	flat.edited = node_is_edited(root->node);
 	rope_builder_init(&copy->builder, write, chunk_store_new_lineage(), 1,
 					  &flat);
 	ok = check_whole(source, copy->lineage, root->node, &whole) &&

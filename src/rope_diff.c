@@ -27,11 +27,7 @@
 #include "utils/memutils.h"
 
 #include "anchors.h"
-#include "codec_ids.h"
 #include "rope_build.h"
-
-/* The most windows that one frame is cut into. */
-#define MAX_WINDOWS		8
 
 /* A node of the old rope on the way from the root. */
 typedef struct DiffNode
@@ -54,14 +50,6 @@ typedef struct Diff
 	uint32		old_end;		/* and behind the last match */
 	int64		growth;			/* new size minus old size */
 } Diff;
-
-/* Part of an old piece, found in the new value. */
-typedef struct Window
-{
-	uint32		skip;			/* within the piece */
-	uint32		size;
-	uint32		offset;			/* in the new value */
-} Window;
 
 /* Add old pieces of a node that lie at offset in the new value. */
 static void
@@ -140,7 +128,7 @@ find_near(Diff *diff, const char *old, uint32 size, uint32 at,
  */
 static void
 find_tail(Diff *diff, const char *old, uint32 size, uint32 at,
-		  uint32 position, Window *tail)
+		  uint32 position, RopeWindow *tail)
 {
 	const FlatValue *flat = &diff->builder.flat;
 	uint32		left = size - at;
@@ -176,7 +164,7 @@ find_tail(Diff *diff, const char *old, uint32 size, uint32 at,
  */
 static int
 find_middle(Diff *diff, const char *old, uint32 at, uint32 end,
-			uint32 position, uint32 new_end, Window *windows, int most)
+			uint32 position, uint32 new_end, RopeWindow *windows, int most)
 {
 	AnchorMatch match;
 	int			count = 0;
@@ -206,7 +194,7 @@ find_middle(Diff *diff, const char *old, uint32 at, uint32 end,
  * their number.
  */
 static int
-find_windows(Diff *diff, const char *old, uint32 size, Window *windows)
+find_windows(Diff *diff, const char *old, uint32 size, RopeWindow *windows)
 {
 	const FlatValue *flat = &diff->builder.flat;
 	uint32		position = diff->position;
@@ -216,9 +204,9 @@ find_windows(Diff *diff, const char *old, uint32 size, Window *windows)
 	uint32		gap;
 	uint32		match;
 	int			count = 0;
-	Window		tail;
+	RopeWindow	tail;
 
-	while (count < MAX_WINDOWS - 1 && at < size && position < flat->size)
+	while (count < ROPE_WINDOWS - 1 && at < size && position < flat->size)
 	{
 		match = find_near(diff, old, size, at, position, &gap);
 		if (match == 0 && count == 0 && missed < flat->size - position)
@@ -245,74 +233,24 @@ find_windows(Diff *diff, const char *old, uint32 size, Window *windows)
 		diff->builder.limits.node_payload)
 		count += find_middle(diff, old, at, end, position,
 							 tail.size > 0 ? tail.offset : flat->size,
-							 windows + count, MAX_WINDOWS - 1 - count);
+							 windows + count, ROPE_WINDOWS - 1 - count);
 	if (tail.size > 0)
 		windows[count++] = tail;
 	return count;
 }
 
-/*
- * Keep windows only if, with the other windows on the same frame, they show
- * at least half of it: a value never takes much more than twice the space
- * that it needs.
- */
-static bool
-worth_keeping(const DiffNode *node, const Piece *piece,
-			  const Window *windows, int count)
-{
-	uint64		shown = 0;
-	PieceCursor cursor;
-	Piece		other;
-
-	for (int i = 0; i < count; i++)
-		shown += windows[i].size;
-	node_pieces_begin(&cursor, node->chunk->node);
-	while (node_pieces_next(&cursor, &other))
-	{
-		if (other.refs != piece->refs && piece_same_frame(&other, piece))
-			shown += other.head.size;
-	}
-	return shown * 2 >= piece->head.frame_size;
-}
-
-/*
- * Add windows on an old piece, one or several of which show part of it.
- * Inline bytes are cut to what is shown if they are plain, else moved out
- * when more than one window needs them.
- */
+/* Keep windows on an old piece, the last of which is the last match then. */
 static void
-add_windows(Diff *diff, const Piece *piece, const Window *windows, int count)
+add_windows(Diff *diff, const Piece *piece, const RopeWindow *windows,
+			int count)
 {
-	Piece		shared = *piece;
-	bool		plain = piece->head.refs == 0 &&
-		piece->head.method == CODEC_NONE;
-	Ref			refs[UINT8_MAX + 1];
+	int			last = rope_window_add(&diff->builder, piece, windows, count);
 
-	if (!plain && count > 1 && piece->head.inline_size > 0)
+	if (last >= 0)
 	{
-		if (piece->head.refs >= diff->builder.limits.max_refs)
-			return;
-		rope_frame_move_out(&diff->builder, &shared, refs);
-	}
-	for (int i = 0; i < count; i++)
-	{
-		Piece		window = shared;
-
-		window.head.skip += windows[i].skip;
-		window.head.size = windows[i].size;
-		if (plain)
-		{
-			window.bytes += window.head.skip;
-			window.head.inline_size = window.head.size;
-			window.head.frame_size = window.head.size;
-			window.head.skip = 0;
-		}
-		if (rope_builder_window(&diff->builder, &window, windows[i].offset))
-		{
-			diff->position = windows[i].offset + windows[i].size;
-			diff->old_end = diff->old_offset + windows[i].skip +
-				windows[i].size;
-		}
+		diff->position = windows[last].offset + windows[last].size;
+		diff->old_end = diff->old_offset + windows[last].skip +
+			windows[last].size;
 	}
 }
 
@@ -320,7 +258,7 @@ add_windows(Diff *diff, const Piece *piece, const Window *windows, int count)
 static void
 diff_piece(Diff *diff, DiffNode *node, const Piece *piece)
 {
-	Window		windows[MAX_WINDOWS];
+	RopeWindow	windows[ROPE_WINDOWS];
 	const char *frame;
 	int			count;
 
@@ -343,7 +281,8 @@ diff_piece(Diff *diff, DiffNode *node, const Piece *piece)
 		return;
 	}
 	break_node(diff, node);
-	if (count > 0 && worth_keeping(node, piece, windows, count))
+	if (count > 0 &&
+		rope_window_worth(node->chunk->node, piece, windows, count))
 		add_windows(diff, piece, windows, count);
 }
 
@@ -385,6 +324,24 @@ diff_node(Diff *diff, DiffNode *node)
 }
 
 /*
+ * What a delta changes is not looked for in the new value: its base is, and
+ * the delta itself is no longer needed.
+ */
+static void
+open_base(Diff *diff, Chunk *root, Chunk *base)
+{
+	if (!node_is_delta(root->node))
+	{
+		*base = *root;
+		return;
+	}
+	if (!rope_delta_base(diff->store, root, base))
+		chunk_store_raise(diff->store);
+	rope_builder_break(&diff->builder, root);
+	chunk_store_release(root);
+}
+
+/*
  * Write what differs between the old rope and flat.  The old one is not
  * equal to flat; the caller has seen to that.
  */
@@ -397,7 +354,8 @@ rope_update(TreeWrite *write, const TreePointer *old, FlatValue *flat,
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	Chunk		root;
-	DiffNode	node = {NULL, &root, 0, 0, false};
+	Chunk		base;
+	DiffNode	node = {NULL, &base, 0, 0, false};
 	const RootTrailer *trailer;
 	Diff	   *diff = palloc0(sizeof(Diff));
 
@@ -408,11 +366,12 @@ rope_update(TreeWrite *write, const TreePointer *old, FlatValue *flat,
 	rope_builder_init(&diff->builder, write, trailer->lineage,
 					  trailer->version + 1, flat);
 	rope_reader_init(&diff->reader, diff->store, trailer->lineage);
+	open_base(diff, &root, &base);
 	diff->growth = (int64) flat->size -
-		((const RopeHeader *) root.node)->size;
+		((const RopeHeader *) base.node)->size;
 	diff_node(diff, &node);
 	break_node(diff, &node);
-	chunk_store_release(&root);
+	chunk_store_release(&base);
 	rope_builder_finish(&diff->builder, result);
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);

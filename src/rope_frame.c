@@ -297,7 +297,7 @@ take_back(RopeBuilder *builder, uint32 end)
 	}
 }
 
-/* Add a frame from the front of size fresh bytes. */
+/* Add a frame from the front of size fresh bytes, of which data has enough. */
 static void
 append_fresh(RopeBuilder *builder, const char *data, Size size)
 {
@@ -310,14 +310,28 @@ append_fresh(RopeBuilder *builder, const char *data, Size size)
 				 builder->position + frame.size == builder->flat.size);
 }
 
+/* As many of size bytes of the new value, from offset on, as a frame takes. */
+static const char *
+fresh_bytes(RopeBuilder *builder, uint32 offset, Size size)
+{
+	if (builder->show == NULL)
+		return builder->flat.data + offset;
+	return builder->show(builder->show_arg, offset,
+						 Min(size, longest_frame(builder)));
+}
+
 /* Cover the new value, from the builder's position to end, with frames. */
 void
 rope_frame_append(RopeBuilder *builder, uint32 end)
 {
 	take_back(builder, end);
 	while (builder->position < end)
-		append_fresh(builder, builder->flat.data + builder->position,
-					 end - builder->position);
+	{
+		Size		size = end - builder->position;
+
+		append_fresh(builder, fresh_bytes(builder, builder->position, size),
+					 size);
+	}
 }
 
 /*

@@ -8,6 +8,9 @@
  * chunk is missing or damaged.  Levels strictly decrease, so that no damage
  * can make a descent run in circles.
  *
+ * What is wanted is a list of ranges, for a slice of a value just one, for a
+ * delta as many as it keeps of its base; they are read in one descent.
+ *
  * Memory: one frame's stored bytes and one frame decompressed, whatever the
  * size of the value.
  *
@@ -206,69 +209,255 @@ rope_reader_frame(RopeReader *reader, const Piece *piece, Size wanted,
 	return true;
 }
 
-/* Copy length bytes of a piece of level 1, from offset on. */
-static bool
-read_piece(RopeReader *reader, const Piece *piece, uint32 offset,
-		   uint32 length, char *target)
+/* Bytes of a rope that are wanted. */
+typedef struct Range
 {
-	const char *frame;
+	uint32		offset;
+	uint32		size;
+	char	   *target;			/* takes them, or has what they should be */
+} Range;
 
-	if (piece->head.method == CODEC_NONE)
-		return rope_reader_stored(reader, piece, piece->head.skip + offset,
-								  length, target);
-	if (length == piece->head.frame_size)
-		return rope_reader_decompress(reader, piece, length, target);
-	if (!rope_reader_frame(reader, piece, piece->head.skip + offset + length,
-						   &frame))
-		return false;
-	memcpy(target, frame + piece->head.skip + offset, length);
+/* Ranges to be read, in order and apart from one another. */
+typedef struct RangeRead
+{
+	RopeReader *reader;
+	Range	   *ranges;
+	int			count;
+	int			next;			/* the first that is not done */
+	bool		compare;
+	bool		equal;			/* no difference was found so far */
+} RangeRead;
+
+/* Take what a piece of level 1, which starts at start, has of the range. */
+static bool
+take_range(RangeRead *read, const Piece *piece, uint32 start,
+		   const char *frame, const Range *range)
+{
+	uint32		from = Max(range->offset, start);
+	uint32		size = Min(range->offset + range->size,
+						   start + piece->head.size) - from;
+	uint32		skip = piece->head.skip + (from - start);
+	char	   *target = range->target + (from - range->offset);
+
+	if (read->compare)
+		read->equal = read->equal && memcmp(frame + skip, target, size) == 0;
+	else if (frame != NULL)
+		memcpy(target, frame + skip, size);
+	else if (piece->head.method == CODEC_NONE)
+		return rope_reader_stored(read->reader, piece, skip, size, target);
+	else
+		return rope_reader_decompress(read->reader, piece, size, target);
 	return true;
 }
 
-/* Copy length bytes of the value below a node, from offset on. */
+/*
+ * Take what a piece of level 1, which starts at start, has of the ranges.  Its
+ * frame is decompressed once, into its target if it is wanted whole.
+ */
 static bool
-read_node(RopeReader *reader, const void *node, uint32 offset, uint32 length,
-		  char *target)
+take_piece(RangeRead *read, const Piece *piece, uint32 start)
 {
+	uint32		end = start + piece->head.size;
+	Range	   *first = &read->ranges[read->next];
+	const char *frame = NULL;
+	uint32		wanted = 0;
+
+	for (int i = read->next;
+		 i < read->count && read->ranges[i].offset < end; i++)
+		wanted = Min(end, read->ranges[i].offset + read->ranges[i].size) -
+			start;
+	if (read->compare ||
+		(piece->head.method != CODEC_NONE &&
+		 (wanted < piece->head.frame_size || first->offset > start ||
+		  first->offset + first->size < end)))
+	{
+		if (!rope_reader_frame(read->reader, piece, piece->head.skip + wanted,
+							   &frame))
+			return false;
+	}
+	while (read->next < read->count && read->ranges[read->next].offset < end)
+	{
+		Range	   *range = &read->ranges[read->next];
+
+		if (!take_range(read, piece, start, frame, range))
+			return false;
+		if (range->offset + range->size > end)
+			break;
+		read->next++;
+	}
+	return true;
+}
+
+/* Take what is below a node, whose value starts at start, of the ranges. */
+static bool
+take_node(RangeRead *read, const void *node, uint32 start)
+{
+	RopeReader *reader = read->reader;
 	int			level = ROPE_LEVEL(node);
 	PieceCursor cursor;
 	Piece		piece;
 
 	check_stack_depth();
 	node_pieces_begin(&cursor, node);
-	while (length > 0 && node_pieces_next(&cursor, &piece))
+	while (read->next < read->count && read->equal &&
+		   node_pieces_next(&cursor, &piece))
 	{
-		uint32		part;
+		uint32		end = start + piece.head.size;
+		Chunk		child;
+		bool		ok;
 
-		if (offset >= piece.head.size)
-		{
-			offset -= piece.head.size;
-			continue;
-		}
-		part = Min(length, piece.head.size - offset);
-		if (level == 1)
-		{
-			if (!read_piece(reader, &piece, offset, part, target))
-				return false;
-		}
+		if (read->ranges[read->next].offset >= end)
+			ok = true;
+		else if (level == 1)
+			ok = take_piece(read, &piece, start);
 		else
 		{
-			Chunk		child;
-			bool		ok;
-
 			if (!chunk_store_get_child(reader->store, reader->lineage,
 									   &piece.refs[0], level - 1, &child))
 				return false;
-			ok = read_node(reader, child.node, offset, part, target);
+			ok = take_node(read, child.node, start);
 			chunk_store_release(&child);
-			if (!ok)
-				return false;
 		}
-		target += part;
-		length -= part;
-		offset = 0;
+		if (!ok)
+			return false;
+		start = end;
 	}
 	return true;
+}
+
+/*
+ * Read what the table makes of a rope, length bytes from offset on, or compare
+ * it with what is in target.
+ */
+static bool
+take_table(RangeRead *read, const Chunk *base, const PieceTable *table,
+		   uint32 offset, uint32 length, char *target)
+{
+	uint32		start;
+	int			at = piece_table_find(table, offset, &start);
+	bool		ok = true;
+
+	read->ranges = palloc((table->count - at + 1) * sizeof(Range));
+	for (; ok && length > 0 && read->equal; at++)
+	{
+		const TablePiece *piece = &table->pieces[at];
+		uint32		skip = offset - piece->start;
+		uint32		part = Min(length, piece->size - skip);
+		Range		range = {piece->offset + skip, part, target};
+		Range	   *last = read->ranges + read->count - 1;
+
+		if (piece->bytes != NULL && read->compare)
+			read->equal = memcmp(piece->bytes + skip, target, part) == 0;
+		else if (piece->bytes != NULL)
+			memcpy(target, piece->bytes + skip, part);
+		else
+		{
+			if (read->count > 0 && range.offset < last->offset + last->size)
+			{
+				ok = take_node(read, base->node, 0);
+				read->count = read->next = 0;
+			}
+			read->ranges[read->count++] = range;
+		}
+		target += part;
+		offset += part;
+		length -= part;
+	}
+	ok = ok && take_node(read, base->node, 0);
+	pfree(read->ranges);
+	return ok;
+}
+
+/*
+ * Copy length bytes, from offset on, of what the table makes of a rope, which
+ * is no delta, to target.
+ */
+bool
+rope_reader_table(RopeReader *reader, const Chunk *base,
+				  const PieceTable *table, uint32 offset, uint32 length,
+				  char *target)
+{
+	RangeRead	read = {reader, NULL, 0, 0, false, true};
+
+	return take_table(&read, base, table, offset, length, target);
+}
+
+/*
+ * Get what a delta stands on; the delta is sound.  Returns as
+ * chunk_store_get() does.
+ */
+bool
+rope_delta_base(ChunkStore *store, const Chunk *root, Chunk *base)
+{
+	uint32		lineage = node_trailer(root->node, root->size)->lineage;
+	int			level = ROPE_LEVEL(root->node);
+	PieceCursor cursor;
+	Piece		piece;
+
+	node_pieces_begin(&cursor, root->node);
+	(void) node_pieces_next(&cursor, &piece);
+	if (!chunk_store_get_base(store, lineage, &piece.refs[0], level - 1, base))
+		return false;
+	if (((const RopeHeader *) base->node)->size == piece.head.size)
+		return true;
+	chunk_store_release(base);
+	return chunk_store_problem(store, &base->tid,
+							   "Root has another size than its delta says");
+}
+
+/*
+ * What a sound delta makes of its base; to be freed by piece_table_free().
+ */
+PieceTable *
+rope_delta_table(const void *node)
+{
+	PieceCursor cursor;
+	Piece		piece;
+	PieceTable *table;
+
+	node_pieces_begin(&cursor, node);
+	(void) node_pieces_next(&cursor, &piece);
+	table = piece_table_unpack(piece.bytes, piece.head.inline_size,
+							   piece.head.size);
+	if (table == NULL)
+		elog(ERROR, "delta cannot be unpacked");
+	return table;
+}
+
+/* Read or compare length bytes of the value, from offset on. */
+static bool
+take_value(RangeRead *read, ChunkStore *store, const Chunk *root,
+		   uint32 offset, uint32 length, char *target)
+{
+	RopeReader	reader;
+	bool		ok;
+
+	rope_reader_init(&reader, store,
+					 node_trailer(root->node, root->size)->lineage);
+	read->reader = &reader;
+	if (node_is_delta(root->node))
+	{
+		PieceTable *table = rope_delta_table(root->node);
+		Chunk		base;
+
+		ok = rope_delta_base(store, root, &base);
+		if (ok)
+		{
+			ok = take_table(read, &base, table, offset, length, target);
+			chunk_store_release(&base);
+		}
+		piece_table_free(table);
+	}
+	else
+	{
+		Range		range = {offset, length, target};
+
+		read->ranges = &range;
+		read->count = 1;
+		ok = take_node(read, root->node, 0);
+	}
+	rope_reader_free(&reader);
+	return ok;
 }
 
 /*
@@ -279,55 +468,10 @@ bool
 rope_fetch_slice(ChunkStore *store, const Chunk *root, uint32 offset,
 				 uint32 length, char *target)
 {
-	RopeReader	reader;
-	bool		ok;
+	RangeRead	read = {NULL, NULL, 0, 0, false, true};
 
-	rope_reader_init(&reader, store,
-					 node_trailer(root->node, root->size)->lineage);
-	ok = read_node(&reader, root->node, offset, length, target);
-	rope_reader_free(&reader);
-	return ok;
-}
-
-/* Compare the value below a node with flat; *equal turns false at most. */
-static bool
-equal_node(RopeReader *reader, const void *node, const char *flat,
-		   bool *equal)
-{
-	int			level = ROPE_LEVEL(node);
-	PieceCursor cursor;
-	Piece		piece;
-
-	check_stack_depth();
-	node_pieces_begin(&cursor, node);
-	while (*equal && node_pieces_next(&cursor, &piece))
-	{
-		if (level == 1)
-		{
-			const char *frame;
-
-			if (!rope_reader_frame(reader, &piece,
-								   piece.head.skip + piece.head.size, &frame))
-				return false;
-			*equal = memcmp(frame + piece.head.skip, flat,
-							piece.head.size) == 0;
-		}
-		else
-		{
-			Chunk		child;
-			bool		ok;
-
-			if (!chunk_store_get_child(reader->store, reader->lineage,
-									   &piece.refs[0], level - 1, &child))
-				return false;
-			ok = equal_node(reader, child.node, flat, equal);
-			chunk_store_release(&child);
-			if (!ok)
-				return false;
-		}
-		flat += piece.head.size;
-	}
-	return true;
+	return length == 0 ||
+		take_value(&read, store, root, offset, length, target);
 }
 
 /*
@@ -338,14 +482,15 @@ bool
 rope_equal(ChunkStore *store, const Chunk *root, FlatValue *flat,
 		   bool *result)
 {
-	RopeReader	reader;
+	RangeRead	read = {NULL, NULL, 0, 0, true, true};
 	bool		ok;
 
 	*result = ((const RopeHeader *) root->node)->size == flat->size;
-	rope_reader_init(&reader, store,
-					 node_trailer(root->node, root->size)->lineage);
-	ok = equal_node(&reader, root->node, flat->data, result);
-	rope_reader_free(&reader);
+	if (!*result)
+		return true;
+	ok = take_value(&read, store, root, 0, flat->size,
+					unconstify(char *, flat->data));
+	*result = read.equal;
 	return ok;
 }
 
@@ -388,6 +533,17 @@ walk_frame(uint32 lineage, const Piece *piece, NodeVisitor visitor,
 	}
 }
 
+/* Get what a node of a level above 1 names: a subtree, or a delta's base. */
+static bool
+get_below(ChunkStore *store, uint32 lineage, const Chunk *chunk,
+		  const Piece *piece, Chunk *below)
+{
+	if (node_is_delta(chunk->node))
+		return rope_delta_base(store, chunk, below);
+	return chunk_store_get_child(store, lineage, &piece->refs[0],
+								 ROPE_LEVEL(chunk->node) - 1, below);
+}
+
 /* Visit a node and all below it. */
 static bool
 walk_node(ChunkStore *store, uint32 lineage, const Chunk *chunk,
@@ -401,7 +557,8 @@ walk_node(ChunkStore *store, uint32 lineage, const Chunk *chunk,
 	check_stack_depth();
 	visit.tid = chunk->tid;
 	visit.chunk_id = chunk->chunk_id;
-	visit.kind = node_is_root(chunk->node) ? "root" : "branch";
+	visit.kind = node_is_delta(chunk->node) ? "delta" :
+		node_is_root(chunk->node) ? "root" : "branch";
 	visit.level = head->node.level;
 	visit.entries = head->count;
 	visit.raw = node_is_root(chunk->node) ?
@@ -421,8 +578,7 @@ walk_node(ChunkStore *store, uint32 lineage, const Chunk *chunk,
 				walk_frame(lineage, &piece, visitor, arg);
 			continue;
 		}
-		if (!chunk_store_get_child(store, lineage, &piece.refs[0],
-								   head->node.level - 1, &child))
+		if (!get_below(store, lineage, chunk, &piece, &child))
 			return false;
 		ok = walk_node(store, lineage, &child, visitor, arg);
 		chunk_store_release(&child);

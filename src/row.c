@@ -19,7 +19,8 @@
  * (or when pg_toaster.min_tree_size demands it), and what stays in the row
  * is stored as stock stores it.  Where the old row has a tree in the same
  * column, the new value is compared with it and only what differs written;
- * the same pointer means the same value, at no cost.
+ * the same pointer means the same value, at no cost.  An edit of that tree
+ * (edit.h) is written as such.
  *
  * Everything that a plan needs lives in a memory context of its own, the
  * formed tuple included.
@@ -42,11 +43,14 @@
 
 #include "chunk_store.h"
 #include "codec.h"
+#include "edit.h"
 #include "logical.h"
 #include "pointer.h"
 #include "row.h"
+#include "rope.h"
 #include "row_compress.h"
 #include "settings.h"
+#include "stats.h"
 #include "toaster.h"
 
 /* Shorter values are never moved out by pg_toaster.min_tree_size. */
@@ -63,6 +67,7 @@ typedef struct RowColumn
 	struct varlena *value;		/* what becomes a tree; NULL: none does */
 	struct varlena *packed;		/* value compressed in stock's format */
 	struct varlena *old;		/* pointer in the old row to replace or drop */
+	const Edit *edit;			/* what that becomes; NULL: none of ours */
 	FlatValue	flat;			/* value, once it is needed */
 } RowColumn;
 
@@ -361,8 +366,8 @@ plan_store(RowPlan *plan, LOCKMODE lockmode)
 }
 
 /* Is the datum a pointer into the TOAST relation of rel? */
-static bool
-own_pointer(Relation rel, Datum datum, TreePointer *pointer)
+bool
+row_own_pointer(Relation rel, Datum datum, TreePointer *pointer)
 {
 	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 
@@ -370,6 +375,49 @@ own_pointer(Relation rel, Datum datum, TreePointer *pointer)
 		return false;
 	pointer_read(value, pointer);
 	return pointer->toastrelid == rel->rd_rel->reltoastrelid;
+}
+
+/*
+ * Is the new value of a column an edit of its old one that is to be written
+ * as such?  Where it is not, it is read whole like any other pointer.
+ */
+static const Edit *
+column_edit(RowPlan *plan, int i)
+{
+	Form_pg_attribute attr = TupleDescAttr(RelationGetDescr(plan->rel), i);
+	Size		least = settings_min_tree_size > 0 ? settings_min_tree_size :
+		RelationGetToastTupleTarget(plan->rel, TOAST_TUPLE_TARGET);
+	TreePointer pointer;
+	TreePointer old;
+	const Edit *edit;
+
+	if (plan->isnull[i] || plan->old_isnull[i] || attr->attlen != -1 ||
+		attr->attstorage == TYPSTORAGE_PLAIN ||
+		!row_own_pointer(plan->rel, plan->values[i], &pointer) ||
+		!address_is_in_memory(pointer.address) ||
+		!row_own_pointer(plan->rel, plan->old_values[i], &old) ||
+		pointer.size < Max(least, SMALLEST_TREE))
+		return NULL;
+	edit = edit_get(pointer.address);
+	return old.address == edit->origin.address &&
+		old.size == edit->origin.size ? edit : NULL;
+}
+
+/*
+ * Find the columns whose old value was edited.  Until they are stored they
+ * pass for unchanged.
+ */
+static void
+plan_edits(RowPlan *plan)
+{
+	int			natts = RelationGetNumberOfAttributes(plan->rel);
+
+	for (int i = 0; i < natts; i++)
+	{
+		plan->columns[i].edit = column_edit(plan, i);
+		if (plan->columns[i].edit != NULL)
+			plan->values[i] = plan->old_values[i];
+	}
 }
 
 /*
@@ -392,7 +440,10 @@ plan_compare(RowPlan *plan)
 		if (plan->old_values != NULL &&
 			(plan->ttc.ttc_attr[i].tai_colflags &
 			 TOASTCOL_NEEDS_DELETE_OLD) != 0 &&
-			own_pointer(plan->rel, plan->old_values[i], &pointer))
+			row_own_pointer(plan->rel, plan->old_values[i], &pointer))
+			column->old = (struct varlena *)
+				DatumGetPointer(plan->old_values[i]);
+		if (column->edit != NULL)
 			column->old = (struct varlena *)
 				DatumGetPointer(plan->old_values[i]);
 		if (!tree)
@@ -434,6 +485,7 @@ row_plan(Relation rel, HeapTuple tuple, HeapTuple old_tuple)
 		plan->old_isnull = palloc(natts * sizeof(bool));
 		heap_deform_tuple(old_tuple, RelationGetDescr(rel),
 						  plan->old_values, plan->old_isnull);
+		plan_edits(plan);
 	}
 	plan->ttc.ttc_oldvalues = plan->old_values;
 	plan->ttc.ttc_oldisnull = plan->old_isnull;
@@ -472,7 +524,8 @@ row_plan_changes(const RowPlan *plan, Bitmapset *columns)
 		if (i < 0)
 			continue;
 		attr = TupleDescAttr(desc, i);
-		if (plan->isnull[i] != plan->old_isnull[i])
+		if (plan->isnull[i] != plan->old_isnull[i] ||
+			plan->columns[i].edit != NULL)
 			return true;
 		if (!plan->isnull[i] &&
 			!datumIsEqual(plan->values[i], plan->old_values[i],
@@ -511,7 +564,7 @@ store_column(RowPlan *plan, int i, TreeWrite *write)
 
 	if (column->old != NULL)
 		pointer_read(column->old, &old);
-	if (column->value == NULL)
+	if (column->value == NULL && column->edit == NULL)
 	{
 		if (!toaster_list(write->store, &old, write->dropped))
 			chunk_store_warn_left(write->store);
@@ -520,7 +573,13 @@ store_column(RowPlan *plan, int i, TreeWrite *write)
 	logical_check_write(plan->rel, plan->options);
 	write->codec = row_column_codec(attr);
 	toaster = toaster_for_type(attr->atttypid);
-	if (column->old != NULL)
+	if (column->edit != NULL)
+	{
+		rope_apply(write, &old, column->edit->table, column->edit->kind,
+				   column->edit->pointer.size, &result);
+		stats_add(STATS_EDITS_WRITTEN, 1);
+	}
+	else if (column->old != NULL)
 		toaster->update(write, &old, column_flat(column), &result);
 	else
 		toaster->save(write, column_flat(column), &result);
@@ -563,6 +622,28 @@ row_plan_store(RowPlan *plan, int options)
 	return tuple;
 }
 
+/*
+ * Put pointers to what was written into the caller's copy of the row, where
+ * it has edits in memory.
+ */
+void
+row_plan_settle(RowPlan *plan, HeapTuple tuple)
+{
+	TupleDesc	desc = RelationGetDescr(plan->rel);
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		bool		isnull;
+		Datum		datum;
+
+		if (plan->columns[i].edit == NULL)
+			continue;
+		datum = heap_getattr(tuple, i + 1, desc, &isnull);
+		memcpy(DatumGetPointer(datum), DatumGetPointer(plan->values[i]),
+			   TOAST_POINTER_SIZE);
+	}
+}
+
 /* The row is written: delete what it no longer uses, free the plan. */
 void
 row_plan_finish(RowPlan *plan)
@@ -581,106 +662,4 @@ row_plan_cancel(RowPlan *plan)
 	if (plan->store_open)
 		chunk_store_close(&plan->store);
 	context_leave(plan->context);
-}
-
-/*
- * Add the chunks of all trees of a stored row to the list, roots of the
- * indexed class only if asked for.
- */
-void
-row_list_chunks(Relation rel, HeapTuple tuple, ChunkList *chunks,
-				bool indexed_roots)
-{
-	TupleDesc	desc = RelationGetDescr(rel);
-	Datum	   *values = palloc(desc->natts * sizeof(Datum));
-	bool	   *isnull = palloc(desc->natts * sizeof(bool));
-	ChunkStore	store;
-
-	chunk_store_open(&store, rel->rd_rel->reltoastrelid, AccessShareLock);
-	heap_deform_tuple(tuple, desc, values, isnull);
-	for (int i = 0; i < desc->natts; i++)
-	{
-		TreePointer pointer;
-		int			root = chunks->count;
-
-		if (isnull[i] || TupleDescAttr(desc, i)->attlen != -1 ||
-			!own_pointer(rel, values[i], &pointer))
-			continue;
-		if (!toaster_list(&store, &pointer, chunks))
-			chunk_store_warn_left(&store);
-		if (chunks->count > root && !indexed_roots &&
-			address_is_indexed(pointer.address))
-			chunks->places[root] = chunks->places[--chunks->count];
-	}
-	chunk_store_close(&store);
-	pfree(values);
-	pfree(isnull);
-}
-
-/* Delete the chunks of a row that was deleted. */
-void
-row_drop_chunks(Relation rel, const ChunkList *chunks)
-{
-	ChunkStore	store;
-
-	if (chunks->count == 0)
-		return;
-	chunk_store_open(&store, rel->rd_rel->reltoastrelid, RowExclusiveLock);
-	chunk_store_drop(&store, chunks);
-	chunk_store_close(&store);
-}
-
-/* Kill the chunks of a speculative row that lost. */
-void
-row_kill_chunks(Relation rel, const ChunkList *chunks)
-{
-	ChunkStore	store;
-
-	if (chunks->count == 0)
-		return;
-	chunk_store_open(&store, rel->rd_rel->reltoastrelid, RowExclusiveLock);
-	for (int i = 0; i < chunks->count; i++)
-		chunk_store_kill(&store, &chunks->places[i].tid);
-	chunk_store_close(&store);
-}
-
-/* A flat copy of a tree in the current memory context; NULL if damaged. */
-static struct varlena *
-flatten(ChunkStore *store, const TreePointer *pointer)
-{
-	struct varlena *flat = palloc(VARHDRSZ + pointer->size);
-
-	SET_VARSIZE(flat, VARHDRSZ + pointer->size);
-	return toaster_fetch_slice(store, pointer, 0, pointer->size,
-							   VARDATA(flat)) ? flat : NULL;
-}
-
-/*
- * Take a row apart with flat copies in place of its trees, in the current
- * memory context.  Returns false when a chunk is missing, as it may be in a
- * row version that is dead to everybody but not yet removed.
- */
-bool
-row_flatten(Relation rel, HeapTuple tuple, Datum *values, bool *isnull)
-{
-	TupleDesc	desc = RelationGetDescr(rel);
-	ChunkStore	store;
-	bool		ok = true;
-
-	heap_deform_tuple(tuple, desc, values, isnull);
-	if (!HeapTupleHasExternal(tuple))
-		return true;
-	chunk_store_open(&store, rel->rd_rel->reltoastrelid, AccessShareLock);
-	for (int i = 0; i < desc->natts && ok; i++)
-	{
-		TreePointer pointer;
-
-		if (isnull[i] || TupleDescAttr(desc, i)->attlen != -1 ||
-			!own_pointer(rel, values[i], &pointer))
-			continue;
-		values[i] = PointerGetDatum(flatten(&store, &pointer));
-		ok = DatumGetPointer(values[i]) != NULL;
-	}
-	chunk_store_close(&store);
-	return ok;
 }

@@ -338,6 +338,7 @@ update_planned(Relation rel, ItemPointer otid, HeapTuple tuple,
 		return result;
 	}
 	copy_header(tuple, stored);
+	row_plan_settle(plan, tuple);
 	row_plan_finish(plan);
 	return result;
 }
@@ -362,6 +363,13 @@ toaster_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 	else
 		result = update_planned(rel, otid, tuple, old, cid, crosscheck, wait,
 								tmfd, lockmode, update_indexes);
+	if (should_free && HeapTupleHasExternal(tuple))
+	{
+		/* what is in the slot may still be edits, this is what was written */
+		ExecForceStoreHeapTuple(tuple, slot, false);
+		ExecMaterializeSlot(slot);
+		slot->tts_tableOid = RelationGetRelid(rel);
+	}
 	slot->tts_tid = tuple->t_self;
 	if (old != NULL)
 		heap_freetuple(old);

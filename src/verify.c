@@ -94,6 +94,7 @@ typedef struct NodeRead
 	uint32		lineage;		/* of a child */
 	const Ref  *ref;			/* NULL for a root */
 	int			level;
+	bool		base;			/* is ref that of a delta? */
 	NodeCopy   *copy;			/* copy->node is NULL on failure */
 } NodeRead;
 
@@ -108,6 +109,9 @@ read_node(void *arg)
 
 	if (read->ref == NULL)
 		ok = chunk_store_get_root(store, read->address, read->size, &chunk);
+	else if (read->base)
+		ok = chunk_store_get_base(store, read->lineage, read->ref,
+								  read->level, &chunk);
 	else
 		ok = chunk_store_get_child(store, read->lineage, read->ref,
 								   read->level, &chunk);
@@ -165,6 +169,23 @@ verify_child(Verify *verify, uint32 lineage, const Ref *ref, int level,
 	read.level = level;
 	read.copy = child;
 	ref_tid(ref, &child->tid);
+	return take_node(&read);
+}
+
+/* The same for the root that a delta stands on. */
+bool
+verify_base(Verify *verify, uint32 lineage, const Ref *ref, int level,
+			NodeCopy *base)
+{
+	NodeRead	read = {0};
+
+	read.verify = verify;
+	read.lineage = lineage;
+	read.ref = ref;
+	read.level = level;
+	read.base = true;
+	read.copy = base;
+	ref_tid(ref, &base->tid);
 	return take_node(&read);
 }
 

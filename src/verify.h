@@ -43,6 +43,8 @@ extern void verify_report(Verify *verify, ItemPointer chunk,
 						  const char *problem);
 extern bool verify_child(Verify *verify, uint32 lineage, const Ref *ref,
 						 int level, NodeCopy *child);
+extern bool verify_base(Verify *verify, uint32 lineage, const Ref *ref,
+						int level, NodeCopy *base);
 extern void verify_rope(Verify *verify, const NodeCopy *root);
 
 #endif							/* PG_TOASTER_VERIFY_H */

@@ -115,6 +115,18 @@ check_frame(RopeCheck *check, const NodeCopy *parent, const Piece *piece)
 	pfree(stored);
 }
 
+/* Read what a node of a level above 1 names: a subtree, or a delta's base. */
+static bool
+read_below(RopeCheck *check, const NodeCopy *parent, const Ref *ref,
+		   NodeCopy *below)
+{
+	int			level = ROPE_LEVEL(parent->node) - 1;
+
+	if (node_is_delta(parent->node))
+		return verify_base(check->verify, check->lineage, ref, level, below);
+	return verify_child(check->verify, check->lineage, ref, level, below);
+}
+
 /* Check what is below a node of the rope. */
 static void
 check_node(RopeCheck *check, const NodeCopy *parent)
@@ -140,8 +152,7 @@ check_node(RopeCheck *check, const NodeCopy *parent)
 							  "Pieces of the node disagree on their frame");
 			continue;
 		}
-		if (!verify_child(check->verify, check->lineage, &piece.refs[0],
-						  level - 1, &child))
+		if (!read_below(check, parent, &piece.refs[0], &child))
 			continue;
 		if (((const RopeHeader *) child.node)->size != piece.head.size)
 			verify_report(check->verify, &child.tid,

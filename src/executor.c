@@ -1,0 +1,121 @@
+/*-------------------------------------------------------------------------
+ *
+ * executor.c
+ *	  Our functions in the expressions that belong to tables, not to plans.
+ *
+ * Indexes on expressions, their predicates, CHECK constraints and generated
+ * columns are not planned with the statement: the executor takes them from
+ * the catalogs when it opens a table that is to be changed.  What it has
+ * prepared by then is its own copy, in which functions are replaced as they
+ * are in a plan (planner.c); what it would prepare at the first row is
+ * prepared here.  So an UPDATE that edits a document need not read it whole for
+ * an index on one of its keys.
+ *
+ * Not looked at: partitions that are opened while rows are routed, COPY, and
+ * tables that are changed by logical replication.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "executor/nodeModifyTable.h"
+#include "nodes/execnodes.h"
+#include "rewrite/rewriteHandler.h"
+#include "utils/rel.h"
+
+#include "compat.h"
+#include "executor.h"
+#include "planner_edit.h"
+#include "table_am.h"
+
+/* Expressions and predicates of indexes. */
+static void
+adopt_indexes(ResultRelInfo *info)
+{
+	for (int i = 0; i < info->ri_NumIndices; i++)
+	{
+		IndexInfo  *index = info->ri_IndexRelationInfo[i];
+
+		if (index->ii_ExpressionsState == NIL)
+			(void) planner_replace((Node *) index->ii_Expressions);
+		if (index->ii_PredicateState == NULL)
+			(void) planner_replace((Node *) index->ii_Predicate);
+	}
+}
+
+/* CHECK constraints. */
+static void
+adopt_checks(ResultRelInfo *info, EState *estate)
+{
+	Relation	rel = info->ri_RelationDesc;
+	TupleConstr *constr = rel->rd_att->constr;
+	ExprState **states;
+	bool		replaced = false;
+
+	if (constr == NULL || constr->num_check == 0 ||
+		constr->num_check != rel->rd_rel->relchecks ||
+		compat_check_states(info) != NULL)
+		return;
+	states = palloc0(constr->num_check * sizeof(ExprState *));
+	for (int i = 0; i < constr->num_check; i++)
+	{
+		Node	   *check = compat_check_expression(rel, &constr->check[i]);
+
+		if (check == NULL)
+			continue;
+		replaced |= planner_replace(check);
+		states[i] = ExecPrepareExpr((Expr *) check, estate);
+	}
+	if (replaced)
+		compat_check_states(info) = states;
+}
+
+/*
+ * Stored generated columns, as an UPDATE computes them.  Another statement has
+ * prepared by now what it shares with an UPDATE.
+ */
+static void
+adopt_generated(ResultRelInfo *info, EState *estate, bool is_update)
+{
+	TupleConstr *constr = info->ri_RelationDesc->rd_att->constr;
+	ExprState **states;
+
+	if (constr == NULL || !constr->has_generated_stored)
+		return;
+	if (compat_generated_states(info) == NULL && is_update)
+		compat_init_generated(info, estate);
+	states = compat_generated_states(info);
+	for (int i = 0; states != NULL && i < info->ri_RelationDesc->rd_att->natts;
+		 i++)
+	{
+		Node	   *expression;
+
+		if (states[i] == NULL)
+			continue;
+		expression = copyObject((Node *) states[i]->expr);
+		if (planner_replace(expression))
+			states[i] = ExecPrepareExpr((Expr *) expression, estate);
+	}
+}
+
+/* Look at the tables that a statement, which was just started, changes. */
+void
+executor_adopt(QueryDesc *query)
+{
+	EState	   *estate = query->estate;
+	MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
+	ListCell   *cell;
+
+	foreach(cell, estate->es_opened_result_relations)
+	{
+		ResultRelInfo *info = lfirst(cell);
+
+		if (info->ri_RelationDesc->rd_tableam != table_am_routine())
+			continue;
+		adopt_indexes(info);
+		adopt_checks(info, estate);
+		adopt_generated(info, estate, query->operation == CMD_UPDATE);
+	}
+	MemoryContextSwitchTo(caller);
+}
