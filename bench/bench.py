@@ -17,6 +17,7 @@ import psycopg
 import plot
 import report
 import suite_documents
+import suite_edits
 import suite_memory
 import suite_pgbench
 import suite_slices
@@ -26,7 +27,8 @@ from measure import connect
 
 SUITES = {"values": suite_values, "slices": suite_slices,
           "updates": suite_updates, "documents": suite_documents,
-          "pgbench": suite_pgbench, "memory": suite_memory}
+          "edits": suite_edits, "pgbench": suite_pgbench,
+          "memory": suite_memory}
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
