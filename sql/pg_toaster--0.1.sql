@@ -221,6 +221,96 @@ RETURNS jsonb
 AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_delete_path'
 LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
 
+CREATE FUNCTION toaster.byteacat(bytea, bytea)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_toaster_byteacat'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.textcat(text, text)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_textcat'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.overlay(bytea, bytea, int, int)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_toaster_byteaoverlay'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.overlay(bytea, bytea, int)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_toaster_byteaoverlay_no_len'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.overlay(text, text, int, int)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_textoverlay'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.overlay(text, text, int)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_textoverlay_no_len'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.substr(bytea, int, int)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_toaster_bytea_substr'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.substr(bytea, int)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_toaster_bytea_substr_no_len'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.substring(bytea, int, int)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_toaster_bytea_substr'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.substring(bytea, int)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_toaster_bytea_substr_no_len'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.substr(text, int, int)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_text_substr'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.substr(text, int)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_text_substr_no_len'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.substring(text, int, int)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_text_substr'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.substring(text, int)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_text_substr_no_len'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster."left"(text, int)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_text_left'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster."right"(text, int)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_text_right'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.set_byte(bytea, int, int)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_toaster_byteaSetByte'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.set_bit(bytea, bigint, int)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_toaster_byteaSetBit'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
 CREATE FUNCTION toaster.jsonb_subscript_assign(document jsonb, path text[], value jsonb, is_array boolean)
 RETURNS jsonb
 AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_subscript_assign'
@@ -343,3 +433,21 @@ GRANT EXECUTE ON FUNCTION toaster.jsonb_delete(jsonb, int) TO PUBLIC;
 GRANT EXECUTE ON FUNCTION toaster.jsonb_delete(jsonb, text[]) TO PUBLIC;
 GRANT EXECUTE ON FUNCTION toaster.jsonb_delete_path(jsonb, text[]) TO PUBLIC;
 GRANT EXECUTE ON FUNCTION toaster.jsonb_subscript_assign(jsonb, text[], jsonb, boolean) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.byteacat(bytea, bytea) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.textcat(text, text) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.overlay(bytea, bytea, int, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.overlay(bytea, bytea, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.overlay(text, text, int, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.overlay(text, text, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.substr(bytea, int, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.substr(bytea, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.substring(bytea, int, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.substring(bytea, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.substr(text, int, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.substr(text, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.substring(text, int, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.substring(text, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster."left"(text, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster."right"(text, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.set_byte(bytea, int, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.set_bit(bytea, bigint, int) TO PUBLIC;

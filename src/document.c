@@ -463,6 +463,31 @@ document_splice(Document *document, uint32 offset, uint32 remove,
 	document->changed = true;
 }
 
+/*
+ * Put another value on the same rope behind a document of one's own.  False
+ * when it is on another one, or its parts are in another order.
+ */
+bool
+document_append(Document *document, const TreePointer *pointer)
+{
+	Document   *other = document_open(pointer);
+	PieceTable *table = other->table;
+	const TreePointer *base = table == NULL ? pointer : &other->base;
+	bool		ok = false;
+
+	if (base->toastrelid == document->base.toastrelid &&
+		base->address == document->base.address)
+	{
+		if (table == NULL)
+			table = piece_table_create(other->source.size);
+		ok = piece_table_append(document->table, table);
+	}
+	document_close(other);
+	document->source.size = document->table->size;
+	document->changed = document->changed || ok;
+	return ok;
+}
+
 /* Has a document of one's own been changed? */
 bool
 document_has_changed(const Document *document)

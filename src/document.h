@@ -42,6 +42,7 @@ extern void document_raise(Document *document);
 extern Document *document_overlay(const TreePointer *pointer);
 extern void document_splice(Document *document, uint32 offset, uint32 remove,
 							const char *bytes, uint32 insert);
+extern bool document_append(Document *document, const TreePointer *pointer);
 extern bool document_has_changed(const Document *document);
 extern void document_set_form(Document *document);
 extern Datum document_edit(Document *document, uint32 flat_size);

@@ -164,9 +164,9 @@ json_stored_before(const char *head, uint32 first, uint32 entry)
 }
 
 /* Set *item to the member of a run with that number. */
-static void
-run_member(const JsonItem *run, const char *head, uint32 member,
-		   JsonItem *item)
+void
+json_run_member(const JsonItem *run, const char *head, uint32 member,
+				JsonItem *item)
 {
 	uint32		word = *(const uint32 *) head;
 	const JEntry *entries = (const JEntry *) (head + sizeof(uint32));
@@ -191,13 +191,14 @@ run_member(const JsonItem *run, const char *head, uint32 member,
 }
 
 /*
- * The number of a key in a run's head, or -1.  Keys are ordered by length
- * first, so that those of one length are found by their entries alone, and
- * then stand at equal distances.
+ * The number in a run's head of the first key that is not below the given
+ * one; *found: it is that.  Keys are ordered by length first, so that those
+ * of one length are found by their entries alone, and then stand at equal
+ * distances.
  */
-static int64
-run_find_key(const JsonItem *run, const char *head, const char *key,
-			 uint32 length)
+uint32
+json_run_search(const JsonItem *run, const char *head, const char *key,
+				uint32 length, bool *found)
 {
 	uint32		count = *(const uint32 *) head & JB_CMASK;
 	const JEntry *entries = (const JEntry *) (head + sizeof(uint32));
@@ -206,6 +207,7 @@ run_find_key(const JsonItem *run, const char *head, const char *key,
 	uint32		high = count;
 	uint32		first;
 
+	*found = false;
 	while (low < high)
 	{
 		uint32		middle = (low + high) / 2;
@@ -231,13 +233,16 @@ run_find_key(const JsonItem *run, const char *head, const char *key,
 			order = memcmp(at, key, length);
 		}
 		if (order == 0)
+		{
+			*found = true;
 			return middle;
+		}
 		if (order < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return -1;
+	return low;
 }
 
 /* Make container the child of its directory with that number. */
@@ -261,8 +266,8 @@ json_descend(JsonItem *container, const char *head, int child)
 }
 
 /* The last child of a directory whose first key is not above key; or -1. */
-static int
-child_with_key(const char *head, const char *key, uint32 length)
+int
+json_child_with_key(const char *head, const char *key, uint32 length)
 {
 	const JsonDirectory *directory = (const JsonDirectory *) head;
 	const char *keys = head +
@@ -326,14 +331,15 @@ json_find_key(const JsonItem *object, const char *key, int length,
 	JsonItem	at = *object;
 	JsonbValue	value;
 	const char *head;
-	int64		number;
+	uint32		number;
+	bool		found;
 
 	if (!object->stored)
 		head = (const char *) object->value.val.binary.data;
 	else
 		while (form_is_directory(head = json_view_head(&at)))
 		{
-			int			child = child_with_key(head, key, length);
+			int			child = json_child_with_key(head, key, length);
 
 			if (child < 0)
 				return false;
@@ -341,10 +347,10 @@ json_find_key(const JsonItem *object, const char *key, int length,
 		}
 	if (object->stored && is_run(object, &at, head))
 	{
-		number = run_find_key(&at, head, key, length);
-		if (number < 0)
+		number = json_run_search(&at, head, key, length, &found);
+		if (!found)
 			return false;
-		run_member(&at, head, number, member);
+		json_run_member(&at, head, number, member);
 		return true;
 	}
 	if (getKeyJsonValueFromContainer((JsonbContainer *) head, key, length,
@@ -374,7 +380,7 @@ json_find_index(const JsonItem *array, int64 index, JsonItem *element)
 		json_raise_damaged(array->document, "Run has too few members");
 	if (array->stored && is_run(array, &at, head))
 	{
-		run_member(&at, head, left, element);
+		json_run_member(&at, head, left, element);
 		return true;
 	}
 	value = getIthJsonbValueFromContainer((JsonbContainer *) head, left);

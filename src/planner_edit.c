@@ -137,7 +137,8 @@ edit_function(Oid *function, List *arguments, Replacement *replacement)
 	if (pair == NULL)
 		return;
 	edit_expression((Expr **) &linitial(arguments), replacement);
-	if (*function == F_JSONB_CONCAT)
+	if (*function == F_JSONB_CONCAT || *function == F_BYTEACAT ||
+		*function == F_TEXTCAT)
 		edit_expression((Expr **) &lsecond(arguments), replacement);
 	if (planner_uses(replacement, pair))
 		*function = pair->ours;

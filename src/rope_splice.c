@@ -23,6 +23,7 @@
 #include "codec_ids.h"
 #include "pointer.h"
 #include "rope_build.h"
+#include "stats.h"
 
 /*
  * The longest list of splices that a delta has.  An edit logs the delta,
@@ -216,6 +217,7 @@ write_delta(Splicer *splicer, Size packed_size, TreePointer *result)
 	if (splicer->has_delta)
 		chunk_list_add(splicer->write->dropped, &splicer->delta.tid,
 					   splicer->delta.chunk_id);
+	stats_add(STATS_NODES_SHARED, 1);
 	result->toastrelid = splicer->write->toastrelid;
 	result->size = splicer->flat.flat_size;
 	result->version = splicer->version;

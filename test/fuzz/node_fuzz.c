@@ -15,10 +15,10 @@
  *	   inline bytes lie within the node, one after the other, and keep what
  *	   the header of node_format.c promises.
  *
- * Nodes are well-made, flawed in one piece, changed in a few places, or
- * random.  Changes often put the sums right again, so that damage gets past
- * the first check; a run in which no changed node is sound has tested
- * nothing, and fails.
+ * Nodes are well-made, flawed in one piece or splice, changed in a few
+ * places, or random.  Changes often put the sums right again, so that damage
+ * gets past the first check; a run in which no changed node is sound has
+ * tested nothing, and fails.
  *
  * Ends with "N nodes, N sound, 0 problems"; a problem, also a crash, prints
  * the seed and the number of its node.
@@ -37,6 +37,7 @@
 
 #include "codec_ids.h"
 #include "node_format.h"
+#include "node_fuzz.h"
 
 /* No chunk is larger than a page. */
 #define MAX_NODE		8192
@@ -56,7 +57,7 @@ static uint64_t problem_count = 0;
 static volatile uint32_t sink;	/* keeps reads from being optimized away */
 
 /* xorshift64* of Vigna, "An experimental exploration" (2016). */
-static uint64_t
+uint64_t
 random_next(void)
 {
 	random_state ^= random_state >> 12;
@@ -66,7 +67,7 @@ random_next(void)
 }
 
 /* A number from 0 to limit - 1. */
-static uint32_t
+uint32_t
 random_below(uint32_t limit)
 {
 	return (uint32_t) ((random_next() >> 32) % limit);
@@ -243,9 +244,12 @@ static size_t
 make_node(unsigned char *node)
 {
 	NodeHeader	data = {NODE_FORMAT, NODE_KIND_DATA, 0, 0};
+	uint32_t	kind = random_below(10);
 	size_t		size;
 
-	if (random_below(10) > 0)
+	if (kind > 7)
+		return delta_make(node, DELTA_SOUND);
+	if (kind > 0)
 		return make_rope(node, false);
 	size = sizeof(data) + random_below(2000);
 	memset(node, 'd', size);
@@ -263,6 +267,11 @@ repair_sums(unsigned char *node, size_t size)
 	if (size < sizeof(head))
 		return;
 	memcpy(&head, node, sizeof(head));
+	if (head.node.flags & NODE_FLAG_DELTA)
+	{
+		delta_repair(node, size);
+		return;
+	}
 	head.inline_size = 0;
 	head.size = 0;
 	for (int i = 0; i < head.count && at + sizeof(PieceHeader) <= size; i++)
@@ -337,7 +346,7 @@ take_bytes(const char *data, size_t size, const char **next,
 
 /* Does a piece keep the promises of node_format.c's header? */
 static const char *
-check_piece(const Piece *piece, int level)
+check_piece(const Piece *piece, int level, bool delta)
 {
 	const PieceHeader *head = &piece->head;
 
@@ -350,7 +359,7 @@ check_piece(const Piece *piece, int level)
 			return "an invalid reference is sound";
 	}
 	if (level > 1)
-		return head->refs == 1 && head->inline_size == 0 &&
+		return head->refs == 1 && (delta || head->inline_size == 0) &&
 			head->method == 0 && head->skip == 0 && head->frame_size == 0 ?
 			NULL : "a subtree with a frame is sound";
 	if ((uint64_t) head->skip + head->size > head->frame_size)
@@ -392,16 +401,26 @@ walk_rope(const char *node, size_t size)
 			problem = take_bytes(piece.bytes, piece.head.inline_size,
 								 &next_bytes, end);
 		if (problem == NULL)
-			problem = check_piece(&piece, head->node.level);
+			problem = check_piece(&piece, head->node.level,
+								  node_is_delta(node));
 		total += piece.head.size;
 		inline_size += piece.head.inline_size;
 		count++;
 	}
 	if (problem != NULL)
 		return problem;
-	if (count != head->count || count == 0 || total != head->size ||
+	if (count != head->count || count == 0 ||
+		(total != head->size && !node_is_delta(node)) ||
 		inline_size != head->inline_size)
 		return "counts or sizes do not add up";
+	if (node_is_delta(node))
+	{
+		if (count != 1 || head->node.level < 2 || !node_is_root(node))
+			return "a delta on something else than one root is sound";
+		problem = delta_check(&piece, head->size);
+		if (problem != NULL)
+			return problem;
+	}
 	if (NODE_ALIGN(next_bytes - next) != (size_t) (end - next))
 		return "the inline bytes do not end with the node";
 	return NULL;
@@ -414,7 +433,7 @@ walk_node(const char *node, size_t size)
 	const NodeHeader *head = (const NodeHeader *) node;
 
 	if (size < sizeof(NodeHeader) || head->format != NODE_FORMAT ||
-		(head->flags & ~NODE_FLAG_ROOT) != 0)
+		(head->flags & ~(NODE_FLAG_ROOT | NODE_FLAG_DELTA)) != 0)
 		return "a node without a sound header is sound";
 	sink += node_crc(node, size);
 	if (node_is_root(node))
@@ -489,7 +508,7 @@ make_garbage(unsigned char *node)
 		node[0] = NODE_FORMAT;
 		node[1] = NODE_KIND_ROPE;
 		node[2] = 1 + random_below(3);
-		node[3] &= NODE_FLAG_ROOT;
+		node[3] &= NODE_FLAG_ROOT | NODE_FLAG_DELTA;
 	}
 	return size;
 }
@@ -508,7 +527,10 @@ run_one(void)
 		try_node(node, make_node(node), EXPECT_SOUND, at_end);
 	else if (kind <= 2)
 		try_node(node, make_rope(node, true), EXPECT_PROBLEM, at_end);
-	else if (kind <= 4)
+	else if (kind == 3)
+		try_node(node, delta_make(node, 1 + random_below(DELTA_FLAWS - 1)),
+				 EXPECT_PROBLEM, at_end);
+	else if (kind <= 5)
 		try_node(node, make_garbage(node), EXPECT_EITHER, at_end);
 	else
 	{
