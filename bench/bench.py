@@ -15,6 +15,7 @@ import sys
 import psycopg
 
 import plot
+import plot_edits
 import report
 import suite_documents
 import suite_edits
@@ -61,8 +62,8 @@ def parse_arguments():
     parser.add_argument("--render", metavar="FILE",
                         help="print an earlier result, measure nothing")
     parser.add_argument("--plot", metavar="FILE.svg",
-                        help="draw the reads of keys, of this run or of "
-                             "--render")
+                        help="draw the reads of keys, else the edits, of this "
+                             "run or of --render")
     parser.add_argument("--cache", help=argparse.SUPPRESS)
     parser.add_argument("--small-host", help=argparse.SUPPRESS)
     parser.add_argument("--pgbench", default="pgbench", help=argparse.SUPPRESS)
@@ -143,7 +144,8 @@ def show(arguments, result):
     print(report.render(result))
     if arguments.plot:
         with open(arguments.plot, "w", encoding="utf-8") as file:
-            file.write(plot.draw(result))
+            picture = plot if "documents" in result["suites"] else plot_edits
+            file.write(picture.draw(result))
 
 
 def measure(arguments):

@@ -223,8 +223,8 @@ def _measure_steady(bench, kind, label, size, change, count):
     for variant in EDITED:
         bench.say(f"{label} of {kind}, {values.size_name(size)}, {variant}")
         table = f"steady_{variant}"
-        turns = count if variant == "toaster" else count // HEAP_SHARE
-        counted = variants.counters(connection)
+        turns = count if variant == "toaster" else \
+            max(2 * STEADY_PARTS, count // HEAP_SHARE)
         found[variant] = {
             "count": turns, "before": _pages(connection, table),
             "reads_before": _read_times(connection, table, places)}
