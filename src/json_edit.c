@@ -183,7 +183,7 @@ plain_entry(const JsonEditor *editor, const EditNode *node, const char *head,
 	return head + header;
 }
 
-/* As json_run_search(), in a plain container. */
+/* As json_search_run(), in a plain container. */
 static uint32
 plain_search(const JsonEditor *editor, const EditNode *node,
 			 const char *head, bool *found)
@@ -236,7 +236,7 @@ set_position(JsonEditor *editor, const JsonItem *at, const char *head,
 	if (!found)
 		return false;
 	if (!is_plain(node, head))
-		json_run_member(at, head, number, &editor->member);
+		json_set_run_member(at, head, number, &editor->member);
 	else
 	{
 		index = node->object ? (*(const uint32 *) head & JB_CMASK) + number :
@@ -282,7 +282,7 @@ json_edit_find_key(JsonEditor *editor, const char *key, int length,
 		number = plain_search(editor, &editor->nodes[editor->count - 1], head,
 							  &found);
 	else
-		number = json_run_search(&at, head, key, length, &found);
+		number = json_search_run(&at, head, key, length, &found);
 	return set_position(editor, &at, head, number, found, member);
 }
 
@@ -355,18 +355,18 @@ check_limits(const EditNode *node, EditKind kind, const Part *part,
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 node->object ?
-				 errmsg("number of jsonb object pairs exceeds the maximum allowed (%zu)",
-						most) :
-				 errmsg("number of jsonb array elements exceeds the maximum allowed (%zu)",
-						most)));
+				 errmsg("number of jsonb object pairs exceeds the maximum "
+						"allowed (%zu)", most) :
+				 errmsg("number of jsonb array elements exceeds the maximum "
+						"allowed (%zu)", most)));
 	if (flat_size > JENTRY_OFFLENMASK)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 node->object ?
-				 errmsg("total size of jsonb object elements exceeds the maximum of %u bytes",
-						JENTRY_OFFLENMASK) :
-				 errmsg("total size of jsonb array elements exceeds the maximum of %u bytes",
-						JENTRY_OFFLENMASK)));
+				 errmsg("total size of jsonb object elements exceeds the "
+						"maximum of %d bytes", JENTRY_OFFLENMASK) :
+				 errmsg("total size of jsonb array elements exceeds the "
+						"maximum of %d bytes", JENTRY_OFFLENMASK)));
 }
 
 /* Bytes of the flat form of a container whose members are in that part. */
@@ -417,7 +417,7 @@ spread(JsonEditor *editor, EditKind kind, const EditValue *value,
 		if (!node->container)
 		{
 			node--;
-			parts = json_edit_directory(editor, node, node->container, parts);
+			parts = json_edit_directory(editor, node, parts);
 			continue;
 		}
 		part = json_edit_container_end(editor, node, parts);

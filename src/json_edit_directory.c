@@ -192,7 +192,7 @@ rewrite_directory(PatchList *patches, const OldDirectory *old,
 		rewrite_keys(&rewrite, old, children, child, part->parts);
 	json_rewrite_drop(&rewrite, old->node->head_size - rewrite.at);
 	json_rewrite_put_zeros(&rewrite, part->head_size - rewrite.end);
-	(void) json_rewrite_end(&rewrite);
+	json_rewrite_end(&rewrite);
 }
 
 /*
@@ -305,7 +305,7 @@ is_same_child(const Part *old, const Part *part)
  * another directory below it gives its place to that.
  */
 EditParts *
-json_edit_directory(JsonEditor *editor, const EditNode *node, bool top,
+json_edit_directory(JsonEditor *editor, const EditNode *node,
 					EditParts *changed)
 {
 	OldDirectory old;
@@ -336,7 +336,7 @@ json_edit_directory(JsonEditor *editor, const EditNode *node, bool top,
 	for (int i = after; i < children->count; i++)
 		*json_edit_parts_add(below) = children->parts[i];
 	live = count_live(below);
-	if (live > 1 || (live == 1 && !(top && node->level > 1)))
+	if (live > 1 || (live == 1 && (!node->container || node->level == 1)))
 		result = gather(editor, below, live, node->level, &old);
 	else
 	{
@@ -353,6 +353,11 @@ json_edit_directory(JsonEditor *editor, const EditNode *node, bool top,
 				part->part = below->parts[i].part;
 		}
 		part->offset = node->offset + node->head_size;
+	}
+	if (!node->container)
+	{
+		result->first_child = node[-1].number;
+		result->children = 1;
 	}
 	return result;
 }

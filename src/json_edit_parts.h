@@ -102,7 +102,7 @@ extern EditParts *json_edit_stub(JsonEditor *editor, const EditNode *node,
 extern EditParts *json_edit_parts_make(int capacity);
 extern EditPart *json_edit_parts_add(EditParts *parts);
 extern EditParts *json_edit_directory(JsonEditor *editor,
-									  const EditNode *node, bool top,
+									  const EditNode *node,
 									  EditParts *changed);
 extern EditPart *json_edit_container_end(JsonEditor *editor,
 										 const EditNode *node,

@@ -3,12 +3,10 @@
  * json_edit_run.c
  *	  Changing a member of a run, or of a plain container.
  *
- * A run's head is loaded, its list of members changed, and the head written
- * anew from that; what is the same in both heads makes no patch.  A plain
- * container becomes a run in the same way, since its data are laid out alike.
- * The long members behind the head stay where they are; so a run is split by
- * putting the heads of its later parts between them, and joined with the next
- * one by taking that one's head out.
+ * The head is written anew (json_run.c), long members are put in and taken
+ * out behind it.  Those that stay are not touched: a run is split by putting
+ * the heads of its later parts between them, and joined with the next one by
+ * taking that one's head out.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,30 +15,8 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "json_edit_parts.h"
 #include "json_head.h"
-
-typedef struct RunMember
-{
-	const char *key;
-	uint32		key_size;
-	uint32		type;			/* of its entry */
-	const char *value;			/* what stands in the head */
-	uint32		size;			/* of that, without alignment */
-	const JsonStub *stub;		/* NULL: it is the value */
-	const char *stored;			/* of a new long member */
-	int64		old;			/* number among the old members; -1: new */
-} RunMember;
-
-/* A run as it is. */
-typedef struct Run
-{
-	EditNode	node;
-	char	   *head;			/* a copy */
-	uint32		word;
-	uint32		count;
-	RunMember  *members;
-} Run;
+#include "json_run.h"
 
 /* A change of a run, perhaps joined with a neighbour. */
 typedef struct RunEdit
@@ -63,296 +39,6 @@ typedef struct LongWalk
 	uint32		at;				/* in the stored form */
 	bool		second;			/* in the second run */
 } LongWalk;
-
-/* Set a member's value to that of an entry, whose data end at end. */
-static void
-load_value(JsonEditor *editor, const Run *run, const char *data,
-		   EntryCursor *cursor, uint32 size, RunMember *member)
-{
-	uint32		start;
-	uint32		length;
-	uint32		pad = 0;
-	bool		plain = run->node.container &&
-		(run->word & FORM_SPECIAL) == 0;
-
-	if (!plain && JBE_HAS_OFF(cursor->entries[cursor->index]))
-		json_raise_damaged(editor->document, "Entry of a run has an offset");
-	member->type = entry_next(cursor, &start, &length);
-	if (entry_is_aligned(member->type))
-		pad = FORM_ALIGN(start) - start;
-	if (cursor->end < start || cursor->end > size || length < pad)
-		json_raise_damaged(editor->document,
-						   "Value reaches past the end of the head");
-	member->value = data + start + pad;
-	member->size = length - pad;
-	member->stub = NULL;
-	if (member->type != JENTRY_ISCONTAINER)
-		return;
-	if (member->size < sizeof(uint32))
-		json_raise_damaged(editor->document, "Container has a wrong size");
-	if ((*(const uint32 *) member->value & FORM_SPECIAL) == 0)
-		return;
-	member->stub = (const JsonStub *) member->value;
-	if (plain || member->size != sizeof(JsonStub))
-		json_raise_damaged(editor->document, "Long member is malformed");
-}
-
-/* Load a run or a plain container. */
-static void
-load_run(JsonEditor *editor, const EditNode *node, Run *run)
-{
-	Document   *document = editor->document;
-	uint32		size = node->head_size;
-	uint32		left = node->stored_size - node->head_size;
-	const char *data;
-	EntryCursor keys;
-	EntryCursor values;
-	uint64		header;
-
-	run->node = *node;
-	run->head = MemoryContextAllocHuge(CurrentMemoryContext, size);
-	document_read(document, node->offset, size, run->head);
-	run->word = *(const uint32 *) run->head;
-	run->count = run->word & JB_CMASK;
-	header = sizeof(uint32) +
-		(uint64) form_entries(run->word) * sizeof(JEntry);
-	if (header > size)
-		json_raise_damaged(document, "Run is too short");
-	data = run->head + header;
-	size -= header;
-	run->members = MemoryContextAllocHuge(CurrentMemoryContext,
-										  (run->count + 1) * sizeof(RunMember));
-	keys.entries = (const JEntry *) (run->head + sizeof(uint32));
-	keys.index = keys.end = 0;
-	for (uint32 i = 0; i < run->count; i++)
-	{
-		RunMember  *member = &run->members[i];
-		uint32		start;
-
-		memset(member, 0, sizeof(RunMember));
-		member->old = i;
-		if (!node->object)
-			continue;
-		(void) entry_next(&keys, &start, &member->key_size);
-		if (keys.end < start || keys.end > size)
-			json_raise_damaged(document, "Key reaches past the end of the head");
-		member->key = data + start;
-	}
-	values = keys;
-	for (uint32 i = 0; i < run->count; i++)
-	{
-		RunMember  *member = &run->members[i];
-
-		load_value(editor, run, data, &values, size, member);
-		if (member->stub == NULL)
-			continue;
-		if (member->stub->stored_size > left)
-			json_raise_damaged(document,
-							   "Long member reaches past the end of its run");
-		left -= member->stub->stored_size;
-	}
-	if (left != 0)
-		json_raise_damaged(document, "Long members do not add up");
-}
-
-/* Bytes of the head of a run with those members, without padding. */
-static uint64
-head_size(bool object, const RunMember *members, uint32 count)
-{
-	uint64		size = 0;
-
-	for (uint32 i = 0; object && i < count; i++)
-		size += members[i].key_size;
-	for (uint32 i = 0; i < count; i++)
-	{
-		if (entry_is_aligned(members[i].type))
-			size = (size + 3) & ~(uint64) 3;
-		size += members[i].size;
-	}
-	return sizeof(uint32) + (uint64) count * (object ? 2 : 1) *
-		sizeof(JEntry) + size;
-}
-
-/* Describe a run of those members. */
-static void
-measure_run(bool object, const RunMember *members, uint32 count, Part *part)
-{
-	memset(part, 0, sizeof(Part));
-	part->count = count;
-	part->head_size = FORM_ALIGN(head_size(object, members, count));
-	part->stored_size = part->head_size;
-	for (uint32 i = 0; i < count; i++)
-	{
-		const RunMember *member = &members[i];
-		const JsonStub *stub = member->stub;
-
-		part->keys_size += member->key_size;
-		if (stub == NULL)
-			span_add(&part->span, entry_is_aligned(member->type),
-					 member->size);
-		else
-		{
-			part->stored_size += stub->stored_size;
-			part->has_long = true;
-			span_add(&part->span,
-					 entry_is_aligned(stub->word & JENTRY_TYPEMASK),
-					 stub->flat_size);
-		}
-	}
-	if (object && count > 0)
-	{
-		part->key = members[0].key;
-		part->key_size = members[0].key_size;
-	}
-}
-
-/* Is the member one of the run whose head is rewritten? */
-static inline bool
-is_of(const Run *old, const RunMember *member)
-{
-	return old != NULL && member->old >= 0 && member->old < old->count;
-}
-
-/* The entries of a run: those of keys, if it is an object, and of values. */
-static JEntry *
-make_entries(bool object, const RunMember *members, uint32 count)
-{
-	JEntry	   *entries = MemoryContextAllocHuge(CurrentMemoryContext,
-												 (2 * (Size) count + 1) *
-												 sizeof(JEntry));
-	JEntry	   *values = object ? entries + count : entries;
-	uint32		end = 0;
-
-	for (uint32 i = 0; object && i < count; i++)
-	{
-		entries[i] = entry_make(false, i, JENTRY_ISSTRING,
-								members[i].key_size, 0);
-		end += members[i].key_size;
-	}
-	for (uint32 i = 0; i < count; i++)
-	{
-		uint32		start = end;
-
-		if (entry_is_aligned(members[i].type))
-			end = FORM_ALIGN(end);
-		end += members[i].size;
-		values[i] = entry_make(false, i, members[i].type, end - start, 0);
-	}
-	return entries;
-}
-
-/* Rewrite the entries of all keys or of all values. */
-static void
-rewrite_entries(HeadRewrite *rewrite, const Run *old, const RunMember *members,
-				uint32 count, const JEntry *entries)
-{
-	uint32		next = 0;
-
-	for (uint32 i = 0; i < count; i++)
-	{
-		if (!is_of(old, &members[i]))
-		{
-			json_rewrite_put(rewrite, &entries[i], sizeof(JEntry));
-			continue;
-		}
-		json_rewrite_drop(rewrite, (members[i].old - next) * sizeof(JEntry));
-		json_rewrite_set(rewrite, &entries[i], sizeof(JEntry));
-		next = members[i].old + 1;
-	}
-	if (old != NULL)
-		json_rewrite_drop(rewrite, (old->count - next) * sizeof(JEntry));
-}
-
-static void
-rewrite_keys(HeadRewrite *rewrite, const Run *old, const RunMember *members,
-			 uint32 count)
-{
-	uint32		next = 0;
-
-	for (uint32 i = 0; i < count; i++)
-	{
-		if (!is_of(old, &members[i]))
-		{
-			json_rewrite_put(rewrite, members[i].key, members[i].key_size);
-			continue;
-		}
-		while (next < members[i].old)
-			json_rewrite_drop(rewrite, old->members[next++].key_size);
-		json_rewrite_keep(rewrite, old->members[next++].key_size);
-	}
-	while (old != NULL && next < old->count)
-		json_rewrite_drop(rewrite, old->members[next++].key_size);
-}
-
-/* Rewrite the values of a run; its data are at a multiple of 4. */
-static void
-rewrite_values(HeadRewrite *rewrite, const Run *old,
-			   const RunMember *members, uint32 count)
-{
-	for (uint32 i = 0; i < count; i++)
-	{
-		const RunMember *member = &members[i];
-		uint32		pad = 0;
-		uint32		old_pad;
-
-		if (entry_is_aligned(member->type))
-			pad = FORM_ALIGN(rewrite->end) - rewrite->end;
-		if (!is_of(old, member))
-		{
-			json_rewrite_put_zeros(rewrite, pad);
-			json_rewrite_put(rewrite, member->value, member->size);
-			continue;
-		}
-		if (member->old > 0)
-		{
-			const RunMember *before = &old->members[member->old - 1];
-
-			json_rewrite_drop(rewrite, before->value + before->size -
-							  (old->head + rewrite->at));
-		}
-		old_pad = member->value - (old->head + rewrite->at);
-		json_rewrite_keep(rewrite, Min(pad, old_pad));
-		if (old_pad > pad)
-			json_rewrite_drop(rewrite, old_pad - pad);
-		else
-			json_rewrite_put_zeros(rewrite, pad - old_pad);
-		json_rewrite_keep(rewrite, member->size);
-	}
-}
-
-/* Add the patches that make a head of those members, of the old one if any. */
-static void
-write_head(const RunEdit *edit, const Run *old, const RunMember *members,
-		   const EditPart *result, PatchList *patches)
-{
-	const Part *part = &result->part;
-	JEntry	   *entries = make_entries(edit->object, members, part->count);
-	uint32		word = part->count | (edit->object ? JB_FOBJECT : JB_FARRAY);
-	HeadRewrite rewrite;
-
-	if (part->has_long ||
-		(old != NULL && part->count > 0 &&
-		 (edit->container || (old->word & FORM_SPECIAL) != 0)))
-		word |= FORM_SPECIAL;
-	json_rewrite_begin(&rewrite, patches, result->offset,
-					   old == NULL ? NULL : old->head,
-					   old == NULL ? 0 : old->node.head_size,
-					   part->head_size);
-	if (old == NULL)
-		json_rewrite_put(&rewrite, &word, sizeof(word));
-	else
-		json_rewrite_set(&rewrite, &word, sizeof(word));
-	if (edit->object)
-		rewrite_entries(&rewrite, old, members, part->count, entries);
-	rewrite_entries(&rewrite, old, members, part->count,
-					edit->object ? entries + part->count : entries);
-	if (edit->object)
-		rewrite_keys(&rewrite, old, members, part->count);
-	rewrite_values(&rewrite, old, members, part->count);
-	json_rewrite_drop(&rewrite, rewrite.old_size - rewrite.at);
-	json_rewrite_put_zeros(&rewrite, part->head_size - rewrite.end);
-	(void) json_rewrite_end(&rewrite);
-}
 
 /* The old member with that number, and where it stands. */
 static const RunMember *
@@ -469,7 +155,7 @@ static uint32 *
 cut_run(const RunEdit *edit, int *count)
 {
 	const FormLimits *limits = &edit->editor->limits;
-	uint64		size = head_size(edit->object, edit->members, edit->count);
+	uint64		size = json_run_size(edit->object, edit->members, edit->count);
 	uint64		most = 2 * (edit->container ? limits->one_run :
 							limits->run_max);
 	uint32		parts = size <= most ? 1 :
@@ -510,10 +196,10 @@ make_parts(const RunEdit *edit)
 		EditPart   *part = &parts->parts[i];
 
 		CHECK_FOR_INTERRUPTS();
-		measure_run(edit->object, &edit->members[first], ends[i] - first,
-					&part->part);
-		write_head(edit, i == 0 ? &edit->runs[0] : NULL,
-				   &edit->members[first], part, &part->patches);
+		json_run_measure(edit->object, &edit->members[first],
+						 ends[i] - first, &part->part);
+		json_run_write(i == 0 ? &edit->runs[0] : NULL, &edit->members[first],
+					   part, edit->object, &part->patches);
 		json_patch_append(&part->patches, &patches[i]);
 		first = ends[i];
 	}
@@ -694,10 +380,10 @@ join_neighbour(RunEdit *edit, const EditNode *parent, int *first)
 	if (sibling < 0)
 		return;
 	set_sibling(editor, parent, sibling, &node);
-	if (head_size(edit->object, own, edit->count) + node.head_size >
+	if (json_run_size(edit->object, own, edit->count) + node.head_size >
 		editor->limits.run_max)
 		return;
-	load_run(editor, &node, &run);
+	json_run_load(editor->document, &node, &run);
 	members = MemoryContextAllocHuge(CurrentMemoryContext,
 									 (edit->count + run.count) *
 									 sizeof(RunMember));
@@ -748,7 +434,7 @@ json_edit_run(JsonEditor *editor, EditKind kind, const EditValue *value)
 	edit.object = node->object;
 	edit.run_count = 1;
 	edit.replaced = -1;
-	load_run(editor, node, &edit.runs[0]);
+	json_run_load(editor->document, node, &edit.runs[0]);
 	if (node->number + (kind != EDIT_INSERT) > edit.runs[0].count)
 		json_raise_damaged(editor->document, "Run has too few members");
 	if (kind == EDIT_REPLACE)
@@ -758,7 +444,7 @@ json_edit_run(JsonEditor *editor, EditKind kind, const EditValue *value)
 			return parts;
 	}
 	change_members(&edit, kind, value, node->number);
-	size = head_size(edit.object, edit.members, edit.count);
+	size = json_run_size(edit.object, edit.members, edit.count);
 	if (parent != NULL && kind != EDIT_INSERT && edit.count > 0 &&
 		size < node->head_size && size < editor->limits.run_min / 4)
 		join_neighbour(&edit, parent, &first);
@@ -783,7 +469,7 @@ json_edit_stub(JsonEditor *editor, const EditNode *node,
 	JsonStub	stub;
 	Run			run;
 
-	load_run(editor, node, &run);
+	json_run_load(editor->document, node, &run);
 	if (node->number >= run.count ||
 		(old = run.members[node->number].stub) == NULL)
 		json_raise_damaged(editor->document, "Long member is malformed");
@@ -798,7 +484,7 @@ json_edit_stub(JsonEditor *editor, const EditNode *node,
 	json_patch_append(&result->patches, &part->patches);
 	parts->settled = memcmp(old, &stub, sizeof(stub)) == 0;
 	run.members[node->number].stub = &stub;
-	measure_run(node->object, run.members, run.count, &result->part);
+	json_run_measure(node->object, run.members, run.count, &result->part);
 	result->offset = node->offset;
 	if (!node->container)
 	{

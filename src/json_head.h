@@ -22,9 +22,9 @@ extern int	json_child_with_key(const char *head, const char *key,
 								uint32 length);
 extern int	json_child_with_member(const JsonItem *container,
 								   const char *head, uint32 *index);
-extern uint32 json_run_search(const JsonItem *run, const char *head,
+extern uint32 json_search_run(const JsonItem *run, const char *head,
 							  const char *key, uint32 length, bool *found);
-extern void json_run_member(const JsonItem *run, const char *head,
+extern void json_set_run_member(const JsonItem *run, const char *head,
 							uint32 member, JsonItem *item);
 extern void json_entry_value(const char *data, uint32 type, uint32 start,
 							 uint32 length, JsonbValue *value);

@@ -157,12 +157,11 @@ json_rewrite_overflow(void)
 	elog(ERROR, "head of a document has another size than measured");
 }
 
-/* The new head, all of which must be there. */
-char *
+/* All of the new head must be there. */
+void
 json_rewrite_end(HeadRewrite *rewrite)
 {
 	json_rewrite_flush(rewrite);
 	if (rewrite->at != rewrite->old_size || rewrite->end != rewrite->size)
 		json_rewrite_overflow();
-	return rewrite->head;
 }

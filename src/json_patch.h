@@ -72,7 +72,7 @@ extern void json_rewrite_begin(HeadRewrite *rewrite, PatchList *patches,
 							   uint32 old_size, uint32 size);
 extern void json_rewrite_flush(HeadRewrite *rewrite);
 pg_noreturn extern void json_rewrite_overflow(void);
-extern char *json_rewrite_end(HeadRewrite *rewrite);
+extern void json_rewrite_end(HeadRewrite *rewrite);
 
 /* What the old head has next differs from what the new one has. */
 static inline void

@@ -165,7 +165,7 @@ json_stored_before(const char *head, uint32 first, uint32 entry)
 
 /* Set *item to the member of a run with that number. */
 void
-json_run_member(const JsonItem *run, const char *head, uint32 member,
+json_set_run_member(const JsonItem *run, const char *head, uint32 member,
 				JsonItem *item)
 {
 	uint32		word = *(const uint32 *) head;
@@ -197,7 +197,7 @@ json_run_member(const JsonItem *run, const char *head, uint32 member,
  * distances.
  */
 uint32
-json_run_search(const JsonItem *run, const char *head, const char *key,
+json_search_run(const JsonItem *run, const char *head, const char *key,
 				uint32 length, bool *found)
 {
 	uint32		count = *(const uint32 *) head & JB_CMASK;
@@ -347,10 +347,10 @@ json_find_key(const JsonItem *object, const char *key, int length,
 		}
 	if (object->stored && is_run(object, &at, head))
 	{
-		number = json_run_search(&at, head, key, length, &found);
+		number = json_search_run(&at, head, key, length, &found);
 		if (!found)
 			return false;
-		json_run_member(&at, head, number, member);
+		json_set_run_member(&at, head, number, member);
 		return true;
 	}
 	if (getKeyJsonValueFromContainer((JsonbContainer *) head, key, length,
@@ -380,7 +380,7 @@ json_find_index(const JsonItem *array, int64 index, JsonItem *element)
 		json_raise_damaged(array->document, "Run has too few members");
 	if (array->stored && is_run(array, &at, head))
 	{
-		json_run_member(&at, head, left, element);
+		json_set_run_member(&at, head, left, element);
 		return true;
 	}
 	value = getIthJsonbValueFromContainer((JsonbContainer *) head, left);
