@@ -5,8 +5,7 @@
  *
  * One side is a tree of ours; the other one is added to it member by member:
  * the keys of an object, the elements of an array, or all of it as an element.
- * Where the tree would become an element itself, and where the other side is
- * not much smaller, the server's function is called.
+ * Where the other side is not much smaller, the server's function is called.
  *
  *-------------------------------------------------------------------------
  */
@@ -74,12 +73,15 @@ add(Edited *edited, Jsonb *added, bool in_front)
 
 	if (JsonContainerSize(&added->root) > MANY_MEMBERS)
 		return false;
-	if (root->type == jbvArray)
-		add_elements(edited, added, in_front ? 0 : json_count(root));
-	else if (JsonContainerIsObject(&added->root))
+	if (root->type == jbvObject && JsonContainerIsObject(&added->root))
+	{
 		add_pairs(edited, &added->root, in_front);
-	else
-		return false;
+		return true;
+	}
+	if (root->type == jbvObject)
+		json_edit_wrap(edited->editor);
+	root = json_edit_container(edited->editor);
+	add_elements(edited, added, in_front ? 0 : json_count(root));
 	return true;
 }
 

@@ -38,8 +38,10 @@ typedef struct Path
 	bool		is_object;		/* the last of these */
 	bool		found;			/* has it the member of the next step? */
 	JsonItem	member;
+	uint32		count_there;	/* members of that container */
 	int64		index;			/* in an array; where it would be, if not found */
-	int64		beyond;			/* so far behind the end of the array */
+	bool		behind;			/* behind the end of the array */
+	int64		beyond;			/* and so far */
 } Path;
 
 static void
@@ -55,22 +57,23 @@ read_path(ArrayType *array, Path *path)
 static bool
 find_element(Edited *edited, Path *path, Datum step)
 {
-	int64		count = json_count(json_edit_container(edited->editor));
+	int64		count = path->count_there;
 	int			index;
 
+	path->behind = false;
 	path->beyond = 0;
-	path->index = count;
+	path->index = 0;
 	if (!json_call_index(step, &index))
 		return false;
-	if (index < 0 && -(int64) index > count)
-		path->index = 0;
-	else if (index < 0)
-		path->index = count + index;
-	else if (index < count)
-		path->index = index;
-	else
-		path->beyond = index - count;
-	return path->index < count && (index >= 0 || -(int64) index <= count);
+	if (index < 0)
+	{
+		path->index = Max(count + index, 0);
+		return -(int64) index <= count;
+	}
+	path->behind = index >= count;
+	path->beyond = path->behind ? index - count : 0;
+	path->index = path->behind ? count : index;
+	return !path->behind;
 }
 
 /* Look for the member of the present container that the next step names. */
@@ -81,6 +84,8 @@ find_step(Edited *edited, Path *path)
 
 	path->is_object =
 		json_edit_container(edited->editor)->type == jbvObject;
+	path->count_there =
+		json_count(json_edit_container(edited->editor));
 	path->found = false;
 	if (path->nulls[path->depth])
 		return;
@@ -155,7 +160,23 @@ set_key(Datum step, JsonbValue *key)
 	key->val.string.len = VARSIZE_ANY_EXHDR(value);
 }
 
-/* The last stored container with nothing but the member in question. */
+/* A key other than the one that is looked for. */
+static void
+set_other_key(const Path *path, JsonbValue *key)
+{
+	bool		empty = !path->nulls[path->depth] &&
+		VARSIZE_ANY_EXHDR(DatumGetTextPP(path->steps[path->depth])) == 0;
+
+	key->type = jbvString;
+	key->val.string.val = "x";
+	key->val.string.len = empty ? 1 : 0;
+}
+
+/*
+ * The last stored container with the member in question alone; with another
+ * one if that is not there, since the server takes empty containers for a
+ * special case.
+ */
 static Jsonb *
 make_stand_in(const Path *path)
 {
@@ -173,14 +194,17 @@ make_stand_in(const Path *path)
 	}
 	pushJsonbValue(&state, path->is_object ? WJB_BEGIN_OBJECT :
 				   WJB_BEGIN_ARRAY, NULL);
+	value.type = jbvNull;
 	if (path->found)
-	{
 		stand_in_value(&path->member, &value);
+	if (path->is_object && path->found)
+		set_key(path->steps[path->depth], &key);
+	else if (path->is_object)
+		set_other_key(path, &key);
+	if (path->count_there > 0)
+	{
 		if (path->is_object)
-		{
-			set_key(path->steps[path->depth], &key);
 			pushJsonbValue(&state, WJB_KEY, &key);
-		}
 		pushJsonbValue(&state, path->is_object ? WJB_VALUE : WJB_ELEM,
 					   &value);
 	}
@@ -202,16 +226,12 @@ stand_in_steps(const Path *path)
 			path->steps[i];
 	if (!path->is_object && path->found)
 		steps[path->depth] = PointerGetDatum(cstring_to_text("0"));
-	else if (!path->is_object && path->index > 0 &&
-			 !path->nulls[path->depth])
-	{
-		int			index;
-
-		if (json_call_index(steps[path->depth], &index))
-			steps[path->depth] =
-				PointerGetDatum(cstring_to_text(psprintf(INT64_FORMAT,
-														 path->beyond)));
-	}
+	else if (!path->is_object && path->behind)
+		steps[path->depth] =
+			PointerGetDatum(cstring_to_text(psprintf(INT64_FORMAT,
+													 path->beyond +
+													 Min(path->count_there,
+														 1))));
 	return steps;
 }
 
@@ -276,6 +296,27 @@ go_back(Edited *edited, const Path *path)
 	}
 }
 
+/* Insert the new elements of a stand-in at one end of the array. */
+static void
+insert_new(Edited *edited, const Path *path, JsonbContainer *result)
+{
+	uint32		old = Min(path->count_there, 1);
+	uint32		count = JsonContainerSize(result) - old;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		JsonItem	member;
+
+		if (i > 0)
+			go_back(edited, path);
+		(void) json_edit_find_index(edited->editor, path->index + i, &member);
+		json_edit_insert(edited->editor,
+						 getIthJsonbValueFromContainer(result,
+													   path->behind ? old + i :
+													   i));
+	}
+}
+
 /* The same for arrays. */
 static void
 apply_to_array(Edited *edited, const Path *path, JsonbContainer *result,
@@ -298,14 +339,8 @@ apply_to_array(Edited *edited, const Path *path, JsonbContainer *result,
 						 getIthJsonbValueFromContainer(result,
 													   insert_after ? 1 : 0));
 	}
-	for (uint32 i = 0; !path->found && i < count; i++)
-	{
-		if (i > 0)
-			go_back(edited, path);
-		(void) json_edit_find_index(edited->editor, path->index + i, &member);
-		json_edit_insert(edited->editor,
-						 getIthJsonbValueFromContainer(result, i));
-	}
+	else
+		insert_new(edited, path, result);
 }
 
 /*

@@ -494,3 +494,38 @@ json_edit_delete(JsonEditor *editor)
 		elog(ERROR, "document has no member to be deleted");
 	change(editor, EDIT_DELETE, NULL);
 }
+
+/* Make the document the only element of an array. */
+void
+json_edit_wrap(JsonEditor *editor)
+{
+	struct
+	{
+		JsonPrefix	prefix;
+		uint32		word;
+		JEntry		entry;
+		JsonStub	stub;
+	}			front;
+	Document   *document = editor->document;
+	bool		plain = document_is_plain(document);
+	uint32		size = document_source(document)->size;
+
+	json_edit_rewind(editor);
+	front.stub.word = FORM_SPECIAL | JENTRY_ISCONTAINER |
+		(editor->container.type == jbvObject ? STUB_OBJECT : STUB_ARRAY);
+	front.stub.stored_size = FORM_ALIGN(editor->container.stored_size);
+	front.stub.flat_size = editor->container.flat_size;
+	front.stub.head_size = FORM_ALIGN(editor->container.head_size);
+	front.word = FORM_SPECIAL | JB_FARRAY | 1;
+	front.entry = JENTRY_ISCONTAINER | sizeof(JsonStub);
+	front.prefix.head_size = sizeof(front) - sizeof(JsonPrefix);
+	front.prefix.flat_size = sizeof(front.word) + sizeof(front.entry) +
+		front.stub.flat_size;
+	if (FORM_ALIGN(size) > size)
+		document_splice(document, size, 0, "\0\0\0", FORM_ALIGN(size) - size);
+	document_splice(document, 0, plain ? 0 : sizeof(JsonPrefix),
+					(const char *) &front, sizeof(front));
+	if (plain)
+		document_set_form(document);
+	json_edit_rewind(editor);
+}
