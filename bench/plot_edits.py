@@ -14,7 +14,7 @@ from plot import (BOTTOM, COLOURS, HEIGHT, LEFT, PANEL, TOP, Axis, axes, curve,
 
 # The second panel has numbers of its own at its axis.
 GAP = 80
-SHRINK = 40
+SHRINK = 60
 
 KIND = "records"
 LINES = (("key, same length", ""), ("insert into array", "5 3"))
