@@ -181,6 +181,141 @@ RETURNS SETOF text
 AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_array_elements_text'
 LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE ROWS 100;
 
+CREATE FUNCTION toaster.jsonb_set(jsonb_in jsonb, path text[], replacement jsonb, create_if_missing boolean)
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_set'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_set_lax(jsonb_in jsonb, path text[], replacement jsonb, create_if_missing boolean, null_value_treatment text)
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_set_lax'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_insert(jsonb_in jsonb, path text[], replacement jsonb, insert_after boolean)
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_insert'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_concat(jsonb, jsonb)
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_concat'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_delete(jsonb, text)
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_delete'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_delete(jsonb, int)
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_delete_idx'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_delete(from_json jsonb, VARIADIC path_elems text[])
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_delete_array'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_delete_path(jsonb, text[])
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_delete_path'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.byteacat(bytea, bytea)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_toaster_byteacat'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.textcat(text, text)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_textcat'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.overlay(bytea, bytea, int, int)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_toaster_byteaoverlay'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.overlay(bytea, bytea, int)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_toaster_byteaoverlay_no_len'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.overlay(text, text, int, int)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_textoverlay'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.overlay(text, text, int)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_textoverlay_no_len'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.substr(bytea, int, int)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_toaster_bytea_substr'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.substr(bytea, int)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_toaster_bytea_substr_no_len'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.substring(bytea, int, int)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_toaster_bytea_substr'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.substring(bytea, int)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_toaster_bytea_substr_no_len'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.substr(text, int, int)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_text_substr'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.substr(text, int)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_text_substr_no_len'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.substring(text, int, int)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_text_substr'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.substring(text, int)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_text_substr_no_len'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster."left"(text, int)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_text_left'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster."right"(text, int)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_text_right'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.set_byte(bytea, int, int)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_toaster_byteaSetByte'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.set_bit(bytea, bigint, int)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_toaster_byteaSetBit'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.jsonb_subscript_assign(document jsonb, path text[], value jsonb, is_array boolean)
+RETURNS jsonb
+AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_subscript_assign'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
 CREATE FUNCTION toaster.jsonb_path_exists_opr(jsonb, jsonpath)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_path_exists_opr'
@@ -289,3 +424,30 @@ GRANT EXECUTE ON FUNCTION toaster.jsonb_path_query_array_tz(jsonb, jsonpath, jso
 GRANT EXECUTE ON FUNCTION toaster.jsonb_path_query_first(jsonb, jsonpath, jsonb, boolean) TO PUBLIC;
 GRANT EXECUTE ON FUNCTION toaster.jsonb_path_query_first_tz(jsonb, jsonpath, jsonb, boolean) TO PUBLIC;
 GRANT EXECUTE ON FUNCTION toaster.jsonb_path_project(jsonb, jsonpath, jsonpath[]) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_set(jsonb, text[], jsonb, boolean) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_set_lax(jsonb, text[], jsonb, boolean, text) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_insert(jsonb, text[], jsonb, boolean) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_concat(jsonb, jsonb) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_delete(jsonb, text) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_delete(jsonb, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_delete(jsonb, text[]) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_delete_path(jsonb, text[]) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.jsonb_subscript_assign(jsonb, text[], jsonb, boolean) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.byteacat(bytea, bytea) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.textcat(text, text) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.overlay(bytea, bytea, int, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.overlay(bytea, bytea, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.overlay(text, text, int, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.overlay(text, text, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.substr(bytea, int, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.substr(bytea, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.substring(bytea, int, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.substring(bytea, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.substr(text, int, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.substr(text, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.substring(text, int, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.substring(text, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster."left"(text, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster."right"(text, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.set_byte(bytea, int, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.set_bit(bytea, bigint, int) TO PUBLIC;

@@ -112,6 +112,33 @@ typedef RelFileNode CompatRelFile;
 #define COMPAT_SQL_JSON (PG_VERSION_NUM >= 170000)
 
 /*
+ * Expressions of a table that the executor prepares by itself.  16: those of
+ * generated columns are kept apart for INSERT and UPDATE and are prepared at
+ * the first row.  18: those of checks were renamed, a check may be one that
+ * is not enforced, and there are virtual columns to be put in.
+ */
+#if PG_VERSION_NUM >= 180000
+#define compat_check_states(info) ((info)->ri_CheckConstraintExprs)
+#define compat_check_expression(rel, check) \
+	((check)->ccenforced ? \
+	 expand_generated_columns_in_expr(stringToNode((check)->ccbin), rel, 1) : \
+	 NULL)
+#define compat_init_generated(info, estate) \
+	ExecInitGenerated(info, estate, CMD_UPDATE)
+#else
+#define compat_check_states(info) ((info)->ri_ConstraintExprs)
+#define compat_check_expression(rel, check) \
+	((Node *) stringToNode((check)->ccbin))
+#define compat_init_generated(info, estate) \
+	ExecInitStoredGenerated(info, estate, CMD_UPDATE)
+#endif
+#if PG_VERSION_NUM >= 160000
+#define compat_generated_states(info) ((info)->ri_GeneratedExprsU)
+#else
+#define compat_generated_states(info) ((info)->ri_GeneratedExprs)
+#endif
+
+/*
  * 16: tuplesort_getdatum() is told whether to copy what it returns.  Before,
  * it always copied, which is a leak for whoever reads many and has an int64
  * that is passed by reference.

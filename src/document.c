@@ -3,403 +3,120 @@
  * document.c
  *	  Open documents: any bytes of a stored form, read once.
  *
- * A document's bytes are seen through segments: windows of the rope whose
- * frame, or the first part of it, is decompressed.  While a document is
- * open, segments only come and grow (what a growing one leaves behind is
- * kept), so that pointers into them stay valid; a document that has grown
- * large is forgotten when it is closed.
+ * A document is a rope, seen through a RopeView; or an *overlay*, whose bytes
+ * a piece table takes from a rope and from memory: a document with a delta
+ * root, or one that is being edited.  The rope below an overlay is a document
+ * of its own in the cache, so that what is decompressed of it serves all
+ * versions that edits make of it.
+ *
+ * While a document is open, pointers into it stay valid; a document that has
+ * grown large is forgotten when it is closed.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include "access/table.h"
 #include "access/xact.h"
-#include "utils/inval.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 
 #include "codec.h"
 #include "document.h"
+#include "rope_view.h"
 #include "stats.h"
-#include "toast_am.h"
 
 /* Documents that a session keeps, and bytes of one that it keeps. */
-#define DOCUMENTS			8
+#define DOCUMENTS			12
 #define DOCUMENT_BYTES		(4 * 1024 * 1024)
 
-/* The least that is decompressed of a frame, and of an uncompressed one. */
-#define FIRST_BYTES			1024
-
-/* A window of the rope, in memory. */
-typedef struct Segment
+/* Bytes that do not stand together, copied. */
+typedef struct Gathered
 {
 	uint32		start;			/* in the stored form */
 	uint32		size;
-	Piece		piece;
-	char	   *copy;			/* of its refs and bytes; NULL: in the root */
-	uint32		skip;			/* of the frame before start */
-	uint32		ready;			/* bytes of the frame that are there */
-	const char *frame;
-	char	   *buffer;			/* that has the frame; NULL: in the root */
-	Size		capacity;		/* of buffer */
-} Segment;
+	char	   *buffer;			/* has them behind offset % 4 bytes */
+} Gathered;
 
 struct Document
 {
 	FormSource	source;			/* first, so that it can be cast */
 	TreePointer pointer;
-	bool		valid;			/* root and segments belong to pointer */
-	bool		plain;			/* a rope of the flat form */
-	bool		streaming;		/* views last until the next one only */
+	bool		valid;			/* what follows belongs to pointer */
+	bool		plain;			/* the flat form */
 	int			uses;
 	uint64		used;			/* when last, for replacement */
 	ChunkStore *store;			/* while open */
 	ChunkStore	own_store;
-	uint32		lineage;
 	MemoryContext context;		/* of all below */
-	char	   *root;
+	char	   *root;			/* NULL if it was edited in memory */
 	Size		root_size;
-	Segment    *segments;
-	int			segment_count;
-	int			segment_capacity;
-	int			last;			/* segment seen last */
-	Size		bytes;			/* in segments */
-	char	   *spare;			/* a buffer to be used again, if streaming */
-	Size		spare_capacity;
+	RopeView	own_view;
+	RopeView   *view;			/* own_view or, in an overlay, the rope's */
+	PieceTable *table;			/* NULL: this is no overlay */
+	bool		changed;		/* since document_overlay() */
+	TreePointer base;			/* the rope that the table refers to */
+	uint32		base_crc;		/* of its root */
+	Document   *rope;			/* and while it is open */
+	Gathered   *gathered;
+	int			gathered_count;
+	int			gathered_capacity;
 };
-
-/* Whether relations are TOAST relations of ours, as far as is known. */
-#define KNOWN_RELATIONS		64
-
-typedef struct KnownRelation
-{
-	Oid			relid;
-	bool		ours;
-} KnownRelation;
-
-static KnownRelation known_relations[KNOWN_RELATIONS];
 
 static Document documents[DOCUMENTS];
 static uint64 clock_now;
 
-/* Does a TOAST pointer name a relation of ours? */
-bool
-document_is_tree(const TreePointer *pointer)
-{
-	Oid			relid = pointer->toastrelid;
-	KnownRelation *known = &known_relations[relid % KNOWN_RELATIONS];
-	Relation	rel;
-
-	if (known->relid == relid)
-		return known->ours;
-	rel = table_open(relid, AccessShareLock);
-	known->relid = relid;
-	known->ours = rel->rd_tableam == toast_am_routine();
-	table_close(rel, AccessShareLock);
-	return known->ours;
-}
-
-static void
-forget_relation(Datum arg, Oid relid)
-{
-	if (OidIsValid(relid))
-		known_relations[relid % KNOWN_RELATIONS].relid = InvalidOid;
-	else
-		memset(known_relations, 0, sizeof(known_relations));
-}
-
-/* Keep a piece of a node; one of the root, which is kept, as it is. */
-static void
-keep_piece(Document *document, const void *node, const Piece *piece,
-		   Segment *segment)
-{
-	Size		refs = piece->head.refs * sizeof(Ref);
-	char	   *copy;
-
-	segment->piece = *piece;
-	if (node == document->root)
-		return;
-	copy = MemoryContextAlloc(document->context,
-							  refs + piece->head.inline_size + 1);
-	memcpy(copy, piece->refs, refs);
-	memcpy(copy + refs, piece->bytes, piece->head.inline_size);
-	segment->copy = copy;
-	segment->piece.refs = (const Ref *) copy;
-	segment->piece.bytes = copy + refs;
-}
-
-/*
- * Find the piece of level 1 that has the byte at offset, below a node that
- * starts at start.
- */
-static bool
-locate(Document *document, const void *node, uint32 start, uint32 offset,
-	   Segment *segment)
-{
-	int			level = ROPE_LEVEL(node);
-	PieceCursor cursor;
-	Piece		piece;
-
-	node_pieces_begin(&cursor, node);
-	while (node_pieces_next(&cursor, &piece))
-	{
-		Chunk		child;
-		bool		ok;
-
-		if (offset - start >= piece.head.size)
-		{
-			start += piece.head.size;
-			continue;
-		}
-		if (level == 1)
-		{
-			segment->start = start;
-			segment->size = piece.head.size;
-			segment->skip = piece.head.skip;
-			keep_piece(document, node, &piece, segment);
-			return true;
-		}
-		if (!chunk_store_get_child(document->store, document->lineage,
-								   &piece.refs[0], level - 1, &child))
-			return false;
-		ok = locate(document, child.node, start, offset, segment);
-		chunk_store_release(&child);
-		return ok;
-	}
-	document->source.problem = "Offset lies past the end of the document";
-	return false;
-}
-
-/*
- * A buffer of at least size bytes.  Streaming needs one after the other, too
- * large ones for malloc() to keep: it would have the kernel clear each.
- */
-static char *
-take_buffer(Document *document, Size size, Size *capacity)
-{
-	char	   *buffer = document->spare;
-
-	if (buffer != NULL && document->spare_capacity >= size)
-	{
-		*capacity = document->spare_capacity;
-		document->spare = NULL;
-		document->spare_capacity = 0;
-		return buffer;
-	}
-	*capacity = document->streaming ? size + size / 4 : size;
-	return MemoryContextAllocHuge(document->context, *capacity);
-}
-
-/* Free a buffer, or keep it for the next segment. */
-static void
-free_buffer(Document *document, char *buffer, Size capacity)
-{
-	if (document->streaming && capacity > document->spare_capacity)
-	{
-		if (document->spare != NULL)
-			pfree(document->spare);
-		document->spare = buffer;
-		document->spare_capacity = capacity;
-	}
-	else
-		pfree(buffer);
-}
-
-/*
- * Make the first wanted bytes of the segment's frame available.  The buffer
- * is such that bytes are aligned in memory as they are in the stored form.
- */
-static bool
-grow(Document *document, Segment *segment, uint32 wanted)
-{
-	uint32		limit = segment->skip + segment->size;
-	uint32		shift = (segment->start - segment->skip) % sizeof(uint32);
-	RopeReader	reader;
-	char	   *buffer;
-	bool		ok;
-
-	if (document->streaming)
-		wanted = limit;
-	else
-		wanted = Min(limit, Max(Max(wanted, 2 * segment->ready),
-								FIRST_BYTES));
-	buffer = take_buffer(document, wanted + shift, &segment->capacity);
-	rope_reader_init(&reader, document->store, document->lineage);
-	ok = rope_reader_decompress(&reader, &segment->piece, wanted,
-								buffer + shift);
-	rope_reader_free(&reader);
-	if (!ok)
-		return false;
-	segment->buffer = buffer;
-	segment->frame = buffer + shift;
-	segment->ready = wanted;
-	document->bytes += wanted;
-	return true;
-}
-
-/* Read a part of an uncompressed frame as a segment of its own. */
-static bool
-load_uncompressed(Document *document, Segment *segment, uint32 offset,
-				  uint32 length)
-{
-	uint32		before = offset - segment->start;
-	uint32		left = segment->size - before;
-	uint32		shift = offset % sizeof(uint32);
-	const char *in_node = segment->piece.bytes + segment->skip;
-	RopeReader	reader;
-	char	   *buffer;
-	bool		ok;
-
-	if (segment->copy == NULL &&
-		segment->skip + before + length <= segment->piece.head.inline_size &&
-		(uintptr_t) in_node % sizeof(uint32) ==
-		segment->start % sizeof(uint32))
-	{
-		segment->size = Min(segment->size,
-							segment->piece.head.inline_size - segment->skip);
-		segment->skip = 0;
-		segment->frame = in_node;
-		segment->ready = segment->size;
-		return true;
-	}
-	length = Min(left, Max(length, FIRST_BYTES));
-	buffer = MemoryContextAllocHuge(document->context, length + shift);
-	rope_reader_init(&reader, document->store, document->lineage);
-	ok = rope_reader_stored(&reader, &segment->piece, segment->skip + before,
-							length, buffer + shift);
-	rope_reader_free(&reader);
-	if (!ok)
-		return false;
-	segment->start = offset;
-	segment->size = length;
-	segment->skip = 0;
-	segment->buffer = buffer;
-	segment->frame = buffer + shift;
-	segment->ready = length;
-	document->bytes += length;
-	return true;
-}
-
-/* Room for one more segment. */
-static Segment *
-add_segment(Document *document)
-{
-	if (document->segment_count == document->segment_capacity)
-	{
-		int			capacity = Max(8, 2 * document->segment_capacity);
-
-		document->segments = document->segments == NULL ?
-			MemoryContextAlloc(document->context,
-							   capacity * sizeof(Segment)) :
-			repalloc(document->segments, capacity * sizeof(Segment));
-		document->segment_capacity = capacity;
-	}
-	return &document->segments[document->segment_count];
-}
-
-/* Forget all segments. */
-static void
-drop_segments(Document *document)
-{
-	for (int i = 0; i < document->segment_count; i++)
-	{
-		Segment    *segment = &document->segments[i];
-
-		if (segment->copy != NULL)
-			pfree(segment->copy);
-		if (segment->buffer != NULL)
-			free_buffer(document, segment->buffer, segment->capacity);
-	}
-	document->segment_count = 0;
-	document->last = 0;
-	document->bytes = 0;
-}
-
-/* Does the segment have the byte at offset? */
-static inline bool
-segment_has(const Segment *segment, uint32 offset)
-{
-	return offset - segment->start < segment->size;
-}
-
-/*
- * The segment that has the byte at offset, with length bytes if there is one.
- * Bytes that were gathered are found again, rather than gathered again.
- */
-static Segment *
-find_segment(Document *document, uint32 offset, uint32 length)
-{
-	Segment    *segment;
-	int			shorter = -1;
-
-	for (int i = 0; i < document->segment_count; i++)
-	{
-		int			at = (document->last + i) % document->segment_count;
-
-		segment = &document->segments[at];
-		if (!segment_has(segment, offset))
-			continue;
-		if (segment->size - (offset - segment->start) >= length)
-		{
-			document->last = at;
-			return segment;
-		}
-		if (segment->piece.head.method != CODEC_NONE)
-			shorter = at;
-	}
-	if (shorter >= 0)
-	{
-		document->last = shorter;
-		return &document->segments[shorter];
-	}
-	if (document->streaming)
-		drop_segments(document);
-	segment = add_segment(document);
-	memset(segment, 0, sizeof(Segment));
-	if (!locate(document, document->root, 0, offset, segment) ||
-		(segment->piece.head.method == CODEC_NONE &&
-		 !load_uncompressed(document, segment, offset, length)))
-		return NULL;
-	document->last = document->segment_count++;
-	return segment;
-}
-
-/*
- * Set *part to as many bytes from offset on, at most length, as stand
- * together.
- */
+/* Show bytes from offset on, at most length; *part is set to how many. */
 static const char *
 view_part(Document *document, uint32 offset, uint32 length, uint32 *part)
 {
-	Segment    *segment = find_segment(document, offset, length);
-	uint32		before;
+	RopeView   *view = document->view;
+	const char *bytes;
 
-	if (segment == NULL)
-		return NULL;
-	before = offset - segment->start;
-	*part = Min(length, segment->size - before);
-	if (segment->ready < segment->skip + before + *part &&
-		!grow(document, segment, segment->skip + before + *part))
-		return NULL;
-	return segment->frame + segment->skip + before;
+	if (document->table != NULL)
+	{
+		const TablePiece *piece;
+		uint32		start;
+
+		piece = &document->table->pieces[piece_table_find(document->table,
+														  offset, &start)];
+		offset -= start;
+		length = Min(length, piece->size - offset);
+		if (piece->bytes != NULL)
+		{
+			*part = length;
+			return piece->bytes + offset;
+		}
+		offset += piece->offset;
+	}
+	bytes = rope_view_part(view, offset, length, part);
+	if (bytes == NULL && view->problem != NULL)
+	{
+		document->source.problem = view->problem;
+		view->problem = NULL;
+	}
+	return bytes;
+}
+
+/* Is the range within the stored form? */
+static bool
+in_range(FormSource *source, uint32 offset, uint32 length)
+{
+	if (offset <= source->size && length <= source->size - offset)
+		return true;
+	source->problem = "Bytes lie past the end of the document";
+	return false;
 }
 
 /* Copy bytes of the stored form. */
 static bool
 source_read(FormSource *source, uint32 offset, uint32 length, char *target)
 {
-	Document   *document = (Document *) source;
-
-	if (offset > source->size || length > source->size - offset)
-	{
-		source->problem = "Bytes lie past the end of the document";
+	if (!in_range(source, offset, length))
 		return false;
-	}
 	while (length > 0)
 	{
 		uint32		part;
-		const char *bytes = view_part(document, offset, length, &part);
+		const char *bytes = view_part((Document *) source, offset, length,
+									  &part);
 
 		if (bytes == NULL)
 			return false;
@@ -411,40 +128,70 @@ source_read(FormSource *source, uint32 offset, uint32 length, char *target)
 	return true;
 }
 
+/* Room for one more copy; in a streaming view it replaces the last. */
+static Gathered *
+add_gathered(Document *document)
+{
+	if (document->view->streaming && document->gathered_count > 0)
+	{
+		pfree(document->gathered[0].buffer);
+		document->gathered_count = 0;
+	}
+	if (document->gathered_count == document->gathered_capacity)
+	{
+		int			capacity = Max(4, 2 * document->gathered_capacity);
+
+		document->gathered = document->gathered == NULL ?
+			MemoryContextAlloc(document->context,
+							   capacity * sizeof(Gathered)) :
+			repalloc(document->gathered, capacity * sizeof(Gathered));
+		document->gathered_capacity = capacity;
+	}
+	return &document->gathered[document->gathered_count];
+}
+
+/* Copy bytes that lie on both sides of a boundary, or are not aligned. */
+static const char *
+gather(Document *document, uint32 offset, uint32 length)
+{
+	uint32		shift = offset % sizeof(uint32);
+	Gathered   *gathered;
+
+	for (int i = 0; i < document->gathered_count; i++)
+	{
+		gathered = &document->gathered[i];
+		if (gathered->start == offset && gathered->size >= length)
+			return gathered->buffer + shift;
+	}
+	gathered = add_gathered(document);
+	gathered->start = offset;
+	gathered->size = length;
+	gathered->buffer = MemoryContextAllocHuge(document->context,
+											  length + sizeof(uint32));
+	if (!source_read(&document->source, offset, length,
+					 gathered->buffer + shift))
+		return NULL;
+	document->view->bytes += length;
+	document->gathered_count++;
+	return gathered->buffer + shift;
+}
+
 /* Show bytes of the stored form. */
 static const char *
 source_view(FormSource *source, uint32 offset, uint32 length)
 {
 	Document   *document = (Document *) source;
-	Segment    *gathered;
 	const char *bytes;
 	uint32		part;
-	char	   *buffer;
 
-	if (offset > source->size || length > source->size - offset)
-	{
-		source->problem = "Bytes lie past the end of the document";
+	if (!in_range(source, offset, length))
 		return NULL;
-	}
 	bytes = view_part(document, offset, length, &part);
-	if (bytes == NULL || part == length)
+	if (bytes == NULL ||
+		(part == length &&
+		 (uintptr_t) bytes % sizeof(uint32) == offset % sizeof(uint32)))
 		return bytes;
-
-	/* they lie on both sides of a boundary: a segment of their own */
-	buffer = MemoryContextAllocHuge(document->context,
-									length + sizeof(uint32));
-	if (!source_read(source, offset, length,
-					 buffer + offset % sizeof(uint32)))
-		return NULL;
-	gathered = add_segment(document);
-	memset(gathered, 0, sizeof(Segment));
-	gathered->start = offset;
-	gathered->size = gathered->ready = length;
-	gathered->buffer = buffer;
-	gathered->frame = buffer + offset % sizeof(uint32);
-	document->bytes += length;
-	document->last = document->segment_count++;
-	return gathered->frame;
+	return gather(document, offset, length);
 }
 
 /* Forget a document. */
@@ -452,31 +199,86 @@ static void
 forget(Document *document)
 {
 	document->valid = false;
-	document->segments = NULL;
-	document->segment_count = document->segment_capacity = 0;
-	document->bytes = 0;
-	document->last = 0;
+	document->root = NULL;
+	document->table = NULL;
+	document->rope = NULL;
+	document->gathered = NULL;
+	document->gathered_count = document->gathered_capacity = 0;
+	rope_view_reset(&document->own_view);
 	if (document->context != NULL)
 		MemoryContextReset(document->context);
 }
 
-/* Take over a root that was just fetched. */
+/* What documents of all kinds have. */
 static void
-take_root(Document *document, const TreePointer *pointer, const Chunk *root)
+set_source(Document *document, uint32 size, uint8 kind)
 {
-	document->pointer = *pointer;
+	document->source.view = source_view;
+	document->source.read = source_read;
+	document->source.size = size;
+	document->source.stable = false;
+	document->source.problem = NULL;
+	document->plain = kind != NODE_KIND_JSON;
+	document->view = &document->own_view;
+}
+
+/* Let the document's own view show the rope below a root; copies that. */
+static void
+set_view(Document *document, const Chunk *root)
+{
+	RopeView   *view = &document->own_view;
+
 	document->root = MemoryContextAlloc(document->context, root->size);
 	memcpy(document->root, root->node, root->size);
 	document->root_size = root->size;
-	document->lineage = node_trailer(root->node, root->size)->lineage;
-	document->plain =
-		((const NodeHeader *) root->node)->kind != NODE_KIND_JSON;
-	document->source.view = source_view;
-	document->source.read = source_read;
-	document->source.size = ((const RopeHeader *) root->node)->size;
-	document->source.stable = false;
-	document->source.problem = NULL;
+	view->store = document->store;
+	view->context = document->context;
+	view->root = document->root;
+	view->lineage = node_trailer(root->node, root->size)->lineage;
+}
+
+/*
+ * Take over a delta root: its table, and which rope that refers to.  The base
+ * is pinned until the caller releases it.  False when it is missing.
+ */
+static bool
+take_delta(Document *document, const Chunk *root, Chunk *base)
+{
+	MemoryContext caller = MemoryContextSwitchTo(document->context);
+
+	document->table = rope_delta_table(root->node);
+	MemoryContextSwitchTo(caller);
+	if (!rope_delta_base(document->store, root, base))
+		return false;
+	document->base.toastrelid = document->pointer.toastrelid;
+	document->base.size = node_trailer(base->node, base->size)->flat_size;
+	document->base_crc = node_trailer(base->node, base->size)->crc;
+	if (!address_from_tid(&base->tid, &document->base.address))
+		return chunk_store_problem(document->store, &base->tid,
+								   "Root below a delta has no address");
+	return true;
+}
+
+/* Take over a root that was just fetched; false when its base is missing. */
+static bool
+take_root(Document *document, const TreePointer *pointer, const Chunk *root)
+{
+	Chunk		base;
+
+	document->pointer = *pointer;
+	set_source(document, ((const RopeHeader *) root->node)->size,
+			   ((const NodeHeader *) root->node)->kind);
+	if (!node_is_delta(root->node))
+		set_view(document, root);
+	else
+	{
+		if (!take_delta(document, root, &base))
+			return false;
+		set_view(document, document->own_view.streaming ? &base : root);
+		chunk_store_release(&base);
+	}
 	document->valid = true;
+	return true;
 }
 
 /* The document in the cache, or the one to be replaced. */
@@ -501,6 +303,10 @@ choose(const TreePointer *pointer)
 	if (oldest == NULL)
 		elog(ERROR, "too many open documents");
 	forget(oldest);
+	if (oldest->context == NULL)
+		oldest->context = AllocSetContextCreate(TopMemoryContext,
+												"toaster document",
+												ALLOCSET_DEFAULT_SIZES);
 	return oldest;
 }
 
@@ -523,6 +329,52 @@ root_is_same(Document *document)
 	return same;
 }
 
+/* Make sure that a document shows what the pointer names at present. */
+static void
+load_stored(Document *document, const TreePointer *pointer)
+{
+	Chunk		root;
+
+	if (document->valid && root_is_same(document))
+	{
+		stats_add(STATS_CACHE_HITS, 1);
+		return;
+	}
+	forget(document);
+	if (!chunk_store_get_root(document->store, pointer->address,
+							  pointer->size, &root) ||
+		!take_root(document, pointer, &root))
+		document_raise(document);
+	chunk_store_release(&root);
+}
+
+/* The same of a value that was edited in memory. */
+static void
+load_edited(Document *document, const Edit *edit)
+{
+	document->pointer = edit->pointer;
+	set_source(document, edit->table->size, edit->kind);
+	document->table = edit->table;
+	document->base = edit->base;
+	document->base_crc = edit->base_crc;
+	document->valid = true;
+}
+
+/* Open the rope that an overlay's table refers to. */
+static void
+open_base(Document *document)
+{
+	Document   *rope = document_open(&document->base);
+
+	document->rope = rope;
+	document->view = &rope->own_view;
+	if (node_trailer(rope->root, rope->root_size)->crc != document->base_crc)
+	{
+		document->source.problem = "Root below edits has changed";
+		document_raise(document);
+	}
+}
+
 /*
  * Open the document that the pointer names.  Raises an error when its root
  * is missing or damaged, or not that of a document.
@@ -531,29 +383,20 @@ Document *
 document_open(const TreePointer *pointer)
 {
 	Document   *document = choose(pointer);
-	Chunk		root;
 
 	document->used = ++clock_now;
 	if (document->uses++ > 0)
 		return document;
-	if (document->context == NULL)
-		document->context = AllocSetContextCreate(TopMemoryContext,
-												  "toaster document",
-												  ALLOCSET_DEFAULT_SIZES);
 	document->store = &document->own_store;
 	chunk_store_open_cached(document->store, pointer->toastrelid);
 	document->store->value = pointer->address;
-	if (document->valid && root_is_same(document))
-	{
-		stats_add(STATS_CACHE_HITS, 1);
-		return document;
-	}
-	forget(document);
-	if (!chunk_store_get_root(document->store, pointer->address,
-							  pointer->size, &root))
-		document_raise(document);
-	take_root(document, pointer, &root);
-	chunk_store_release(&root);
+	if (address_is_in_memory(pointer->address))
+		load_edited(document, edit_get(pointer->address));
+	else
+		load_stored(document, pointer);
+	document->own_view.store = document->store;
+	if (document->table != NULL)
+		open_base(document);
 	return document;
 }
 
@@ -563,9 +406,113 @@ document_close(Document *document)
 {
 	if (--document->uses > 0)
 		return;
+	if (document->rope != NULL)
+		document_close(document->rope);
+	document->rope = NULL;
 	chunk_store_close(document->store);
-	if (document->bytes > DOCUMENT_BYTES)
+	if (document->own_view.bytes > DOCUMENT_BYTES)
 		forget(document);
+}
+
+/*
+ * Open a document of one's own, in the current memory context, that shows
+ * what the pointer names and can be changed.
+ */
+Document *
+document_overlay(const TreePointer *pointer)
+{
+	Document   *original = document_open(pointer);
+	Document   *document = palloc0(sizeof(Document));
+
+	document->pointer = *pointer;
+	document->context = CurrentMemoryContext;
+	document->uses = 1;
+	document->store = &document->own_store;
+	chunk_store_open_cached(document->store, pointer->toastrelid);
+	document->store->value = pointer->address;
+	set_source(document, original->source.size,
+			   original->plain ? NODE_KIND_ROPE : NODE_KIND_JSON);
+	if (original->table != NULL)
+	{
+		document->table = piece_table_copy(original->table);
+		document->base = original->base;
+		document->base_crc = original->base_crc;
+	}
+	else
+	{
+		document->table = piece_table_create(original->source.size);
+		document->base = *pointer;
+		document->base_crc =
+			node_trailer(original->root, original->root_size)->crc;
+	}
+	open_base(document);
+	document_close(original);
+	return document;
+}
+
+/*
+ * Change a document of one's own: what was seen of it before is void.
+ */
+void
+document_splice(Document *document, uint32 offset, uint32 remove,
+				const char *bytes, uint32 insert)
+{
+	piece_table_splice(document->table, offset, remove, bytes, insert);
+	document->source.size = document->table->size;
+	document->gathered_count = 0;
+	document->changed = true;
+}
+
+/*
+ * Put another value on the same rope behind a document of one's own.  False
+ * when it is on another one, or its parts are in another order.
+ */
+bool
+document_append(Document *document, const TreePointer *pointer)
+{
+	Document   *other = document_open(pointer);
+	PieceTable *table = other->table;
+	const TreePointer *base = table == NULL ? pointer : &other->base;
+	bool		ok = false;
+
+	if (base->toastrelid == document->base.toastrelid &&
+		base->address == document->base.address)
+	{
+		if (table == NULL)
+			table = piece_table_create(other->source.size);
+		ok = piece_table_append(document->table, table);
+	}
+	document_close(other);
+	document->source.size = document->table->size;
+	document->changed = document->changed || ok;
+	return ok;
+}
+
+/* Has a document of one's own been changed? */
+bool
+document_has_changed(const Document *document)
+{
+	return document->changed;
+}
+
+/* A document of one's own has got the prefix of the stored form. */
+void
+document_set_form(Document *document)
+{
+	document->plain = false;
+}
+
+/* What a document of one's own has become, as a datum. */
+Datum
+document_edit(Document *document, uint32 flat_size)
+{
+	Edit	   *edit = palloc0(sizeof(Edit));
+
+	edit->base = document->base;
+	edit->base_crc = document->base_crc;
+	edit->table = document->table;
+	edit->kind = document->plain ? NODE_KIND_ROPE : NODE_KIND_JSON;
+	return edit_register(edit, &document->pointer, flat_size);
 }
 
 const TreePointer *
@@ -610,16 +557,20 @@ document_read(Document *document, uint32 offset, uint32 length, char *target)
 void
 document_raise(Document *document)
 {
+	ChunkStore *store = document->rope != NULL ? document->rope->store :
+		document->store;
+
 	if (document->source.problem != NULL)
 	{
 		ItemPointerData tid;
 
 		ItemPointerSetInvalid(&tid);
-		chunk_store_find(document->store, document->pointer.address, &tid);
-		chunk_store_problem(document->store, &tid, document->source.problem);
+		if (!address_is_in_memory(store->value))
+			chunk_store_find(store, store->value, &tid);
+		chunk_store_problem(store, &tid, document->source.problem);
 		document->source.problem = NULL;
 	}
-	chunk_store_raise(document->store);
+	chunk_store_raise(store);
 }
 
 /* Is all of the document in one compressed frame? */
@@ -635,6 +586,18 @@ is_one_frame(const void *root)
 		piece.head.method != CODEC_NONE;
 }
 
+/* Start with a document that is read once, from front to back. */
+static void
+begin_streaming(Document *document, ChunkStore *store)
+{
+	memset(document, 0, sizeof(Document));
+	document->context = AllocSetContextCreate(CurrentMemoryContext,
+											  "toaster document",
+											  ALLOCSET_DEFAULT_SIZES);
+	document->store = store;
+	document->own_view.streaming = true;
+}
+
 /*
  * Restore the flat form of the document with that root.  Returns false, with
  * the problem recorded in the store, when it is damaged.
@@ -647,15 +610,14 @@ document_decode(ChunkStore *store, const Chunk *root, char *flat,
 	Document	document;
 	bool		ok;
 
-	memset(&document, 0, sizeof(document));
-	document.context = AllocSetContextCreate(CurrentMemoryContext,
-											 "toaster document",
-											 ALLOCSET_DEFAULT_SIZES);
-	document.store = store;
-	document.streaming = true;
-	take_root(&document, &pointer, root);
-	document.source.stable = is_one_frame(root->node);
-	ok = form_decode(&document.source, flat, flat_size);
+	begin_streaming(&document, store);
+	ok = take_root(&document, &pointer, root);
+	if (ok)
+	{
+		document.source.stable = document.table == NULL &&
+			is_one_frame(root->node);
+		ok = form_decode(&document.source, flat, flat_size);
+	}
 	if (!ok && document.source.problem != NULL)
 	{
 		ItemPointerData tid = root->tid;
@@ -666,12 +628,47 @@ document_decode(ChunkStore *store, const Chunk *root, char *flat,
 	return ok;
 }
 
+/*
+ * Copy length bytes, from offset on, of the flat form of a value that was
+ * edited in memory.  Of a document, all must be asked for, and target must be
+ * aligned.
+ */
+void
+document_fetch_edit(const Edit *edit, uint32 offset, uint32 length,
+					char *target)
+{
+	ChunkStore	store;
+	Document	document;
+	Chunk		root;
+	bool		ok;
+
+	chunk_store_open(&store, edit->base.toastrelid, AccessShareLock);
+	begin_streaming(&document, &store);
+	load_edited(&document, edit);
+	if (!chunk_store_get_root(&store, edit->base.address, edit->base.size,
+							  &root))
+		chunk_store_raise(&store);
+	set_view(&document, &root);
+	chunk_store_release(&root);
+	if (document.plain)
+		ok = source_read(&document.source, offset, length, target);
+	else
+		ok = form_decode(&document.source, target, length);
+	if (!ok)
+		document_raise(&document);
+	MemoryContextDelete(document.context);
+	chunk_store_close(&store);
+}
+
 /* Documents that an error has left open are closed with their transaction. */
 static void
 forget_uses(void)
 {
 	for (int i = 0; i < DOCUMENTS; i++)
+	{
 		documents[i].uses = 0;
+		documents[i].rope = NULL;
+	}
 }
 
 static void
@@ -693,7 +690,6 @@ at_subxact_end(SubXactEvent event, SubTransactionId id,
 void
 document_init(void)
 {
-	CacheRegisterRelcacheCallback(forget_relation, (Datum) 0);
 	RegisterXactCallback(at_xact_end, NULL);
 	RegisterSubXactCallback(at_subxact_end, NULL);
 }

@@ -21,13 +21,13 @@
 #include "postgres.h"
 
 #include "chunk_store.h"
+#include "edit.h"
 #include "json_form.h"
 #include "pointer.h"
 #include "rope.h"
 
 typedef struct Document Document;
 
-extern bool document_is_tree(const TreePointer *pointer);
 extern Document *document_open(const TreePointer *pointer);
 extern void document_close(Document *document);
 extern const TreePointer *document_pointer(const Document *document);
@@ -39,6 +39,16 @@ extern void document_read(Document *document, uint32 offset, uint32 length,
 						  char *target);
 extern void document_raise(Document *document);
 
+extern Document *document_overlay(const TreePointer *pointer);
+extern void document_splice(Document *document, uint32 offset, uint32 remove,
+							const char *bytes, uint32 insert);
+extern bool document_append(Document *document, const TreePointer *pointer);
+extern bool document_has_changed(const Document *document);
+extern void document_set_form(Document *document);
+extern Datum document_edit(Document *document, uint32 flat_size);
+
+extern void document_fetch_edit(const Edit *edit, uint32 offset,
+								uint32 length, char *target);
 extern bool document_decode(ChunkStore *store, const Chunk *root,
 							char *flat, uint32 flat_size);
 extern void document_init(void);

@@ -41,14 +41,33 @@
 /* A function of ours has the server's symbol with this in front. */
 #define SYMBOL_PREFIX "pg_toaster_"
 #define PROJECTION "jsonb_path_project"
+#define ASSIGNMENT "jsonb_subscript_assign"
 
 /* In the order of OIDs. */
 static FunctionPair pairs[] = {
+	{F_SET_BYTE, true},
+	{F_SET_BIT_BYTEA_INT8_INT4, true},
+	{F_OVERLAY_BYTEA_BYTEA_INT4_INT4, true},
+	{F_OVERLAY_BYTEA_BYTEA_INT4, true},
+	{F_SUBSTR_TEXT_INT4_INT4, true},
+	{F_SUBSTR_TEXT_INT4, true},
+	{F_SUBSTRING_TEXT_INT4_INT4, true},
+	{F_SUBSTRING_TEXT_INT4, true},
 	{F_JSONB_PATH_EXISTS_TZ},
 	{F_JSONB_PATH_QUERY_TZ},
 	{F_JSONB_PATH_QUERY_ARRAY_TZ},
+	{F_TEXTCAT, true},
+	{F_OVERLAY_TEXT_TEXT_INT4_INT4, true},
+	{F_OVERLAY_TEXT_TEXT_INT4, true},
+	{F_BYTEACAT, true},
+	{F_SUBSTRING_BYTEA_INT4_INT4, true},
+	{F_SUBSTRING_BYTEA_INT4, true},
 	{F_JSONB_PATH_QUERY_FIRST_TZ},
 	{F_JSONB_PATH_MATCH_TZ},
+	{F_SUBSTR_BYTEA_INT4_INT4, true},
+	{F_SUBSTR_BYTEA_INT4, true},
+	{F_LEFT, true},
+	{F_RIGHT, true},
 	{F_JSONB_ARRAY_LENGTH},
 	{F_JSONB_EACH},
 	{F_JSONB_TYPEOF},
@@ -57,8 +76,15 @@ static FunctionPair pairs[] = {
 	{F_JSONB_ARRAY_ELEMENT_TEXT},
 	{F_JSONB_EXTRACT_PATH},
 	{F_JSONB_ARRAY_ELEMENTS},
+	{F_JSONB_CONCAT, true},
+	{F_JSONB_DELETE_JSONB_TEXT, true},
+	{F_JSONB_DELETE_JSONB_INT4, true},
+	{F_JSONB_DELETE_PATH, true},
+	{F_JSONB_SET, true},
+	{F_JSONB_DELETE_JSONB__TEXT, true},
 	{F_JSONB_ARRAY_ELEMENTS_TEXT},
 	{F_JSONB_OBJECT_FIELD},
+	{F_JSONB_INSERT, true},
 	{F_JSONB_OBJECT_KEYS},
 	{F_JSONB_EACH_TEXT},
 	{F_JSONB_EXTRACT_PATH_TEXT},
@@ -74,10 +100,12 @@ static FunctionPair pairs[] = {
 	{F_JSONB_EXISTS_ANY},
 	{F_JSONB_EXISTS_ALL},
 	{F_JSONB_CONTAINED},
+	{F_JSONB_SET_LAX, true},
 };
 
-/* jsonb_path_project(), which stands for none of the server's. */
+/* Functions that stand for none of the server's. */
 static FunctionPair projection = {InvalidOid};
+static FunctionPair assignment = {InvalidOid};
 
 /* What the catalogs said, as long as it is valid. */
 static bool pairs_valid = false;
@@ -102,7 +130,7 @@ forget_function(Datum arg, int cache, uint32 hash)
 		ResetPlanCache();
 		break;
 	}
-	if (projection.our_hash == hash)
+	if (projection.our_hash == hash || assignment.our_hash == hash)
 	{
 		pairs_valid = false;
 		ResetPlanCache();
@@ -183,34 +211,43 @@ look_up(FunctionPair *pair, HeapTuple stock, Oid schema)
 	ReleaseSysCache(ours);
 }
 
+/* Look for a function that stands for none of the server's. */
 static void
-look_up_projection(Oid schema)
+look_up_own(FunctionPair *pair, const char *name, const oidvector *types,
+			Oid schema)
 {
-	Oid			types[] = {JSONBOID, JSONPATHOID, JSONPATHARRAYOID};
 	HeapTuple	ours;
 	Form_pg_proc form;
-	char	   *symbol;
 
-	projection.ours = InvalidOid;
-	projection.our_hash = 0;
+	pair->ours = InvalidOid;
+	pair->our_hash = 0;
 	if (!OidIsValid(schema))
 		return;
-	ours = SearchSysCache3(PROCNAMEARGSNSP,
-						   CStringGetDatum(PROJECTION),
-						   PointerGetDatum(buildoidvector(types,
-														  lengthof(types))),
-						   ObjectIdGetDatum(schema));
+	ours = SearchSysCache3(PROCNAMEARGSNSP, CStringGetDatum(name),
+						   PointerGetDatum(types), ObjectIdGetDatum(schema));
 	if (!HeapTupleIsValid(ours))
 		return;
 	form = (Form_pg_proc) GETSTRUCT(ours);
-	projection.our_hash =
+	pair->our_hash =
 		GetSysCacheHashValue1(PROCOID, ObjectIdGetDatum(form->oid));
-	projection.stock_hash = projection.our_hash;
-	symbol = symbol_of(ours);
+	pair->stock_hash = pair->our_hash;
 	if (form->prolang == ClanguageId && form->prorettype == JSONBOID &&
-		strcmp(symbol, SYMBOL_PREFIX PROJECTION) == 0 && is_public(ours))
-		projection.ours = form->oid;
+		strcmp(symbol_of(ours), psprintf("%s%s", SYMBOL_PREFIX, name)) == 0 &&
+		is_public(ours))
+		pair->ours = form->oid;
 	ReleaseSysCache(ours);
+}
+
+static void
+look_up_owns(Oid schema)
+{
+	Oid			projected[] = {JSONBOID, JSONPATHOID, JSONPATHARRAYOID};
+	Oid			assigned[] = {JSONBOID, TEXTARRAYOID, JSONBOID, BOOLOID};
+
+	look_up_own(&projection, PROJECTION,
+				buildoidvector(projected, lengthof(projected)), schema);
+	look_up_own(&assignment, ASSIGNMENT,
+				buildoidvector(assigned, lengthof(assigned)), schema);
 }
 
 /* Look up all functions. */
@@ -239,8 +276,9 @@ look_up_pairs(void)
 		}
 		complete = complete && OidIsValid(pair->ours);
 	}
-	look_up_projection(schema);
-	complete = complete && OidIsValid(projection.ours);
+	look_up_owns(schema);
+	complete = complete && OidIsValid(projection.ours) &&
+		OidIsValid(assignment.ours);
 }
 
 static void
@@ -267,9 +305,8 @@ function_map_access_method(void)
 	return access_method;
 }
 
-/* The pair of a function of the server, or NULL if it is not replaced. */
-const FunctionPair *
-function_map_find(Oid stock)
+static const FunctionPair *
+find_pair(Oid stock)
 {
 	int			low = 0;
 	int			high = lengthof(pairs) - 1;
@@ -291,12 +328,38 @@ function_map_find(Oid stock)
 	return NULL;
 }
 
+/* The pair of a function of the server, or NULL if it is not replaced. */
+const FunctionPair *
+function_map_find(Oid stock)
+{
+	const FunctionPair *pair = find_pair(stock);
+
+	return pair != NULL && !pair->edits ? pair : NULL;
+}
+
+/* The same for functions that change documents. */
+const FunctionPair *
+function_map_find_edit(Oid stock)
+{
+	const FunctionPair *pair = find_pair(stock);
+
+	return pair != NULL && pair->edits ? pair : NULL;
+}
+
 /* Our function that leaves out what a path does not need, or NULL. */
 const FunctionPair *
 function_map_projection(void)
 {
 	ensure_pairs();
 	return OidIsValid(projection.ours) ? &projection : NULL;
+}
+
+/* Our function for doc[..] = value, or NULL. */
+const FunctionPair *
+function_map_assignment(void)
+{
+	ensure_pairs();
+	return OidIsValid(assignment.ours) ? &assignment : NULL;
 }
 
 /* Add what a plan that uses these pairs depends on. */

@@ -12,11 +12,11 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "common/string.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 
+#include "json_call.h"
 #include "json_tree.h"
 
 /* Return an item, or NULL for none, as jsonb or as text. */
@@ -71,13 +71,9 @@ find_element(const JsonItem *item, int64 index, JsonItem *element)
 static bool
 find_element_by_text(const JsonItem *item, text *step, JsonItem *element)
 {
-	char	   *string = text_to_cstring(step);
-	char	   *end;
 	int			index;
 
-	errno = 0;
-	index = strtoint(string, &end, 10);
-	return end != string && *end == '\0' && errno == 0 &&
+	return json_call_index(PointerGetDatum(step), &index) &&
 		find_element(item, index, element);
 }
 

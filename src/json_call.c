@@ -14,6 +14,9 @@
  */
 #include "postgres.h"
 
+#include "common/string.h"
+#include "utils/builtins.h"
+
 #include "json_call.h"
 
 /*
@@ -57,4 +60,16 @@ json_call_stand_in(FunctionCallInfo fcinfo, PGFunction stock,
 	Datum		document = JsonbPGetDatum(json_call_empty(root));
 
 	return json_call_stock(fcinfo, stock, &document, 1);
+}
+
+/* The number that a step of a path is; false when it is none. */
+bool
+json_call_index(Datum step, int *index)
+{
+	char	   *string = TextDatumGetCString(step);
+	char	   *end;
+
+	errno = 0;
+	*index = strtoint(string, &end, 10);
+	return end != string && *end == '\0' && errno == 0;
 }

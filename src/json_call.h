@@ -21,4 +21,6 @@ extern Datum json_call_stand_in(FunctionCallInfo fcinfo, PGFunction stock,
 								const JsonItem *root);
 extern Jsonb *json_call_empty(const JsonItem *root);
 
+extern bool json_call_index(Datum step, int *index);
+
 #endif							/* PG_TOASTER_JSON_CALL_H */

@@ -44,6 +44,25 @@ directory_size(const Part *parts, uint32 count)
 	return FORM_ALIGN(size);
 }
 
+/* Set *part to a directory of the given parts. */
+void
+part_directory(Part *part, const Part *children, uint32 count)
+{
+	memset(part, 0, sizeof(Part));
+	part->key = children[0].key;
+	part->key_size = children[0].key_size;
+	part->parts = count;
+	part->head_size = directory_size(children, count);
+	part->stored_size = part->head_size;
+	for (uint32 i = 0; i < count; i++)
+	{
+		part->count += children[i].count;
+		part->stored_size += children[i].stored_size;
+		part->keys_size += children[i].keys_size;
+		span_append(&part->span, &children[i].span);
+	}
+}
+
 /* Gather the parts of one level under directories of the next. */
 static void
 group_parts(const FormLimits *limits, const PartList *below, int level,
@@ -64,31 +83,17 @@ group_parts(const FormLimits *limits, const PartList *below, int level,
 			 (hash & DIRECTORY_MASK) != 0))
 			continue;
 		part = part_list_add(above);
-		memset(part, 0, sizeof(Part));
-		part->key = below->parts[first].key;
-		part->key_size = below->parts[first].key_size;
+		part_directory(part, &below->parts[first], count);
 		part->hash = below->parts[i].hash;
 		part->first_part = first;
-		part->parts = count;
-		part->head_size = directory_size(&below->parts[first], count);
-		part->stored_size = part->head_size;
-		for (uint32 j = first; j <= i; j++)
-		{
-			const Part *child = &below->parts[j];
-
-			part->count += child->count;
-			part->stored_size += child->stored_size;
-			part->keys_size += child->keys_size;
-			span_append(&part->span, &child->span);
-		}
 		first = i + 1;
 	}
 }
 
 /* Write the directory of a part whose children are of the level below. */
-static void
-write_directory(char *target, const Part *part, const Part *children,
-				int level)
+void
+part_directory_write(const Part *part, const Part *children, int level,
+					 char *target)
 {
 	bool		object = part->key != NULL;
 	JsonDirectory *head = (JsonDirectory *) target;
@@ -137,6 +142,7 @@ void
 part_tree_write(const PartTree *tree, int level, const Part *part,
 				char *target)
 {
-	write_directory(target, part,
-					&tree->levels[level - 1].parts[part->first_part], level);
+	part_directory_write(part,
+						 &tree->levels[level - 1].parts[part->first_part],
+						 level, target);
 }

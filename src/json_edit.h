@@ -34,6 +34,7 @@ extern void json_edit_enter(JsonEditor *editor);
 extern void json_edit_replace(JsonEditor *editor, const JsonbValue *value);
 extern void json_edit_insert(JsonEditor *editor, const JsonbValue *value);
 extern void json_edit_delete(JsonEditor *editor);
+extern void json_edit_wrap(JsonEditor *editor);
 extern uint32 json_edit_flat_size(const JsonEditor *editor);
 
 #endif							/* PG_TOASTER_JSON_EDIT_H */

@@ -252,11 +252,19 @@ write_container(Writer *writer, const char *flat, uint32 size)
 void
 form_write(const FormLayout *layout, FormSink *sink)
 {
-	Writer		writer = {layout, 0, sink, &sink->window};
 	JsonPrefix	prefix = {layout->flat_size,
 	layout->containers[0].head_size};
 
-	appendBinaryStringInfo(writer.out, (const char *) &prefix,
+	appendBinaryStringInfo(&sink->window, (const char *) &prefix,
 						   sizeof(prefix));
+	form_write_member(layout, sink);
+}
+
+/* Write that of a container which is a long member. */
+void
+form_write_member(const FormLayout *layout, FormSink *sink)
+{
+	Writer		writer = {layout, 0, sink, &sink->window};
+
 	write_container(&writer, layout->flat, layout->flat_size);
 }

@@ -192,11 +192,16 @@ typedef struct FormLayout FormLayout;
 extern void form_limits(FormLimits *limits, int node_size);
 extern FormLayout *form_layout(const char *flat, uint32 size,
 							   const FormLimits *limits);
+extern FormLayout *form_layout_member(const char *flat, uint32 size,
+									  const FormLimits *limits);
+extern uint32 form_root_long_member(const FormLimits *limits, uint32 size);
 extern uint32 form_layout_size(const FormLayout *layout);
+extern uint32 form_layout_head_size(const FormLayout *layout);
 extern void form_layout_free(FormLayout *layout);
 
 /* json_encode.c */
 extern void form_write(const FormLayout *layout, FormSink *sink);
+extern void form_write_member(const FormLayout *layout, FormSink *sink);
 
 /* json_decode.c */
 extern bool form_decode(FormSource *source, char *flat, uint32 flat_size);

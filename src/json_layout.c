@@ -340,14 +340,39 @@ layout_container(FormLayout *layout, const char *flat, uint32 size,
  * Members of the root that are longer leave its head: in a short document
  * more of them do, so that its short values can be read alone.
  */
-static uint32
-root_long_member(const FormLimits *limits, uint32 size)
+uint32
+form_root_long_member(const FormLimits *limits, uint32 size)
 {
 	uint32		result = limits->long_member;
 
 	while (result > limits->long_member / 16 && result > size / 16)
 		result /= 2;
 	return result;
+}
+
+/* Lay out one container; NULL when it is not as jsonb would have made it. */
+static FormLayout *
+layout_make(const char *flat, uint32 size, const FormLimits *limits,
+			uint32 long_member)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "document layout",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	FormLayout *layout = palloc0(sizeof(FormLayout));
+	bool		ok;
+
+	layout->context = context;
+	layout->limits = limits;
+	layout->flat = flat;
+	layout->flat_size = size;
+	ok = layout_container(layout, flat, size, long_member);
+	if (ok)
+		layout->stored_size = layout->containers[0].stored_size;
+	MemoryContextSwitchTo(caller);
+	if (!ok)
+		MemoryContextDelete(context);
+	return ok ? layout : NULL;
 }
 
 /*
@@ -360,31 +385,33 @@ root_long_member(const FormLimits *limits, uint32 size)
 FormLayout *
 form_layout(const char *flat, uint32 size, const FormLimits *limits)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "document layout",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext caller = MemoryContextSwitchTo(context);
-	FormLayout *layout = palloc0(sizeof(FormLayout));
+	FormLayout *layout;
 	uint32		word = 0;
-	bool		ok;
 
-	layout->context = context;
-	layout->limits = limits;
-	layout->flat = flat;
-	layout->flat_size = size;
 	if (size >= sizeof(word))
 		memcpy(&word, flat, sizeof(word));
-	ok = (word & JB_FSCALAR) == 0 && (word & JB_CMASK) != 0 &&
-		layout_container(layout, flat, size,
-						 root_long_member(limits, size)) &&
-		!layout->containers[0].plain;
-	if (ok)
-		layout->stored_size = sizeof(JsonPrefix) +
-			layout->containers[0].stored_size;
-	MemoryContextSwitchTo(caller);
-	if (!ok)
-		MemoryContextDelete(context);
-	return ok ? layout : NULL;
+	if ((word & JB_FSCALAR) != 0 || (word & JB_CMASK) == 0)
+		return NULL;
+	layout = layout_make(flat, size, limits,
+						 form_root_long_member(limits, size));
+	if (layout != NULL && layout->containers[0].plain)
+	{
+		form_layout_free(layout);
+		return NULL;
+	}
+	if (layout != NULL)
+		layout->stored_size += sizeof(JsonPrefix);
+	return layout;
+}
+
+/*
+ * Decide how a container is stored that becomes a long member of a document;
+ * NULL when it has bytes that jsonb would not have made.
+ */
+FormLayout *
+form_layout_member(const char *flat, uint32 size, const FormLimits *limits)
+{
+	return layout_make(flat, size, limits, limits->long_member);
 }
 
 /* Bytes of the stored form. */
@@ -392,6 +419,13 @@ uint32
 form_layout_size(const FormLayout *layout)
 {
 	return layout->stored_size;
+}
+
+/* Bytes of the head of its first container. */
+uint32
+form_layout_head_size(const FormLayout *layout)
+{
+	return layout->containers[0].head_size;
 }
 
 void

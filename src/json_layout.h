@@ -71,6 +71,9 @@ struct FormLayout
 };
 
 extern Part *part_list_add(PartList *list);
+extern void part_directory(Part *part, const Part *children, uint32 count);
+extern void part_directory_write(const Part *part, const Part *children,
+								 int level, char *target);
 extern void part_tree_build(PartTree *tree, const FormLimits *limits);
 extern void part_tree_write(const PartTree *tree, int level, const Part *part,
 							char *target);

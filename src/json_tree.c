@@ -18,6 +18,7 @@
 #include "json_lazy.h"
 #include "json_tree.h"
 #include "stats.h"
+#include "toast_am.h"
 
 /* Containers up to this size are returned flat, not as lazy datums. */
 #define LAZY_SIZE			2048
@@ -153,7 +154,8 @@ json_stored_before(const char *head, uint32 first, uint32 entry)
 		uint32		length;
 		const JsonStub *stub;
 
-		if (entry_next(&cursor, &start, &length) != JENTRY_ISCONTAINER)
+		if (entry_next(&cursor, &start, &length) != JENTRY_ISCONTAINER ||
+			length < sizeof(JsonStub))
 			continue;
 		stub = (const JsonStub *) (data + FORM_ALIGN(start));
 		if ((stub->word & FORM_SPECIAL) != 0)
@@ -162,10 +164,30 @@ json_stored_before(const char *head, uint32 first, uint32 entry)
 	return before;
 }
 
+/*
+ * Check that a value of a head whose data start at data lies in it and is
+ * long enough for its type.
+ */
+void
+json_check_value(const JsonItem *run, const char *head, const char *data,
+				 uint32 type, uint32 start, uint32 length)
+{
+	uint32		least = 0;
+
+	if (entry_is_aligned(type))
+		least = FORM_ALIGN(start) - start;
+	if (type == JENTRY_ISCONTAINER)
+		least += sizeof(uint32);
+	if (data + start + length > head + run->head_size || length < least ||
+		type > JENTRY_ISCONTAINER)
+		json_raise_damaged(run->document,
+						   "Value reaches past the end of the head");
+}
+
 /* Set *item to the member of a run with that number. */
-static void
-run_member(const JsonItem *run, const char *head, uint32 member,
-		   JsonItem *item)
+void
+json_set_run_member(const JsonItem *run, const char *head, uint32 member,
+					JsonItem *item)
 {
 	uint32		word = *(const uint32 *) head;
 	const JEntry *entries = (const JEntry *) (head + sizeof(uint32));
@@ -176,27 +198,29 @@ run_member(const JsonItem *run, const char *head, uint32 member,
 	JsonbValue	value;
 	const JsonStub *stub;
 
-	if (data + start + JBE_OFFLENFLD(entry) > head + run->head_size)
-		json_raise_damaged(run->document,
-						   "Value reaches past the end of the head");
+	json_check_value(run, head, data, entry & JENTRY_TYPEMASK, start,
+					 JBE_OFFLENFLD(entry));
 	json_entry_value(data, entry & JENTRY_TYPEMASK, start,
 					 JBE_OFFLENFLD(entry), &value);
 	stub = (word & FORM_SPECIAL) != 0 ? json_value_stub(&value) : NULL;
 	if (stub == NULL)
 		json_set_value(run->document, &value, item);
+	else if (value.val.binary.len != sizeof(JsonStub))
+		json_raise_damaged(run->document, "Long member is malformed");
 	else
 		json_set_stub(run->document, stub, run->offset + run->head_size +
-				 json_stored_before(head, first, first + member), item);
+					  json_stored_before(head, first, first + member), item);
 }
 
 /*
- * The number of a key in a run's head, or -1.  Keys are ordered by length
- * first, so that those of one length are found by their entries alone, and
- * then stand at equal distances.
+ * The number in a run's head of the first key that is not below the given
+ * one; *found: it is that.  Keys are ordered by length first, so that those
+ * of one length are found by their entries alone, and then stand at equal
+ * distances.
  */
-static int64
-run_find_key(const JsonItem *run, const char *head, const char *key,
-			 uint32 length)
+uint32
+json_search_run(const JsonItem *run, const char *head, const char *key,
+				uint32 length, bool *found)
 {
 	uint32		count = *(const uint32 *) head & JB_CMASK;
 	const JEntry *entries = (const JEntry *) (head + sizeof(uint32));
@@ -205,6 +229,7 @@ run_find_key(const JsonItem *run, const char *head, const char *key,
 	uint32		high = count;
 	uint32		first;
 
+	*found = false;
 	while (low < high)
 	{
 		uint32		middle = (low + high) / 2;
@@ -230,13 +255,16 @@ run_find_key(const JsonItem *run, const char *head, const char *key,
 			order = memcmp(at, key, length);
 		}
 		if (order == 0)
+		{
+			*found = true;
 			return middle;
+		}
 		if (order < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return -1;
+	return low;
 }
 
 /* Make container the child of its directory with that number. */
@@ -260,12 +288,12 @@ json_descend(JsonItem *container, const char *head, int child)
 }
 
 /* The last child of a directory whose first key is not above key; or -1. */
-static int
-child_with_key(const char *head, const char *key, uint32 length)
+int
+json_child_with_key(const JsonItem *container, const char *head,
+					const char *key, uint32 length)
 {
 	const JsonDirectory *directory = (const JsonDirectory *) head;
-	const char *keys = head +
-		directory_fixed_size(true, directory->children);
+	uint32		fixed = directory_fixed_size(true, directory->children);
 	int			low = 0;
 	int			high = directory->children;
 
@@ -274,12 +302,14 @@ child_with_key(const char *head, const char *key, uint32 length)
 		int			middle = (low + high) / 2;
 		uint32		start = middle == 0 ? 0 :
 			directory_get(directory, DIRECTORY_KEY_END, middle - 1);
-		uint32		size = directory_get(directory, DIRECTORY_KEY_END,
-										 middle) - start;
-		bool		above = size > length;
+		uint32		end = directory_get(directory, DIRECTORY_KEY_END, middle);
+		bool		above = end - start > length;
 
-		if (size == length)
-			above = memcmp(keys + start, key, length) > 0;
+		if (end < start || (uint64) fixed + end > container->head_size)
+			json_raise_damaged(container->document,
+							   "Key reaches past the end of the directory");
+		if (end - start == length)
+			above = memcmp(head + fixed + start, key, length) > 0;
 		if (above)
 			high = middle;
 		else
@@ -325,14 +355,15 @@ json_find_key(const JsonItem *object, const char *key, int length,
 	JsonItem	at = *object;
 	JsonbValue	value;
 	const char *head;
-	int64		number;
+	uint32		number;
+	bool		found;
 
 	if (!object->stored)
 		head = (const char *) object->value.val.binary.data;
 	else
 		while (form_is_directory(head = json_view_head(&at)))
 		{
-			int			child = child_with_key(head, key, length);
+			int			child = json_child_with_key(&at, head, key, length);
 
 			if (child < 0)
 				return false;
@@ -340,10 +371,10 @@ json_find_key(const JsonItem *object, const char *key, int length,
 		}
 	if (object->stored && is_run(object, &at, head))
 	{
-		number = run_find_key(&at, head, key, length);
-		if (number < 0)
+		number = json_search_run(&at, head, key, length, &found);
+		if (!found)
 			return false;
-		run_member(&at, head, number, member);
+		json_set_run_member(&at, head, number, member);
 		return true;
 	}
 	if (getKeyJsonValueFromContainer((JsonbContainer *) head, key, length,
@@ -373,7 +404,7 @@ json_find_index(const JsonItem *array, int64 index, JsonItem *element)
 		json_raise_damaged(array->document, "Run has too few members");
 	if (array->stored && is_run(array, &at, head))
 	{
-		run_member(&at, head, left, element);
+		json_set_run_member(&at, head, left, element);
 		return true;
 	}
 	value = getIthJsonbValueFromContainer((JsonbContainer *) head, left);
@@ -436,7 +467,7 @@ json_open(Datum datum, JsonItem *root)
 	if (VARATT_IS_EXTERNAL_ONDISK(value))
 	{
 		pointer_read(value, &pointer);
-		if (!document_is_tree(&pointer))
+		if (!toast_am_is_ours(&pointer))
 			return false;
 		set_root(document_open(&pointer), root);
 		return true;

@@ -213,10 +213,13 @@ node_problem(const void *node, size_t size)
 	}
 	if (head->kind != NODE_KIND_ROPE && head->kind != NODE_KIND_JSON)
 		return "Unknown node kind";
-	if ((head->flags & ~(NODE_FLAG_ROOT | NODE_FLAG_DELTA)) != 0)
+	if ((head->flags & ~(NODE_FLAG_ROOT | NODE_FLAG_DELTA |
+						 NODE_FLAG_EDITED)) != 0)
 		return "Unknown node flags";
-	if (head->flags == NODE_FLAG_DELTA)
-		return "Delta is not a root";
+	if (head->flags != 0 && (head->flags & NODE_FLAG_ROOT) == 0)
+		return "Branch has the flags of a root";
+	if (head->kind != NODE_KIND_JSON && (head->flags & NODE_FLAG_EDITED) != 0)
+		return "Node of bytes has the flags of a document";
 	if (head->kind == NODE_KIND_JSON && head->flags == 0)
 		return "Branch has the kind of a root";
 	return rope_problem((const char *) node, size);
@@ -234,6 +237,13 @@ bool
 node_is_delta(const void *node)
 {
 	return (((const NodeHeader *) node)->flags & NODE_FLAG_DELTA) != 0;
+}
+
+/* Is the node the root of a document in a form that edits have made? */
+bool
+node_is_edited(const void *node)
+{
+	return (((const NodeHeader *) node)->flags & NODE_FLAG_EDITED) != 0;
 }
 
 /* The trailer of a sound root, within the node. */

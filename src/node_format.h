@@ -82,6 +82,8 @@
 
 #define NODE_FLAG_ROOT		0x01
 #define NODE_FLAG_DELTA		0x02	/* of a root: a list of splices */
+#define NODE_FLAG_EDITED	0x04	/* of a root: a document in another stored
+									 * form than it has when it is new */
 
 #define NODE_MAX_LEVEL		32	/* three children a node: 3^32 leaves */
 
@@ -172,6 +174,7 @@ typedef struct Splice
 extern const char *node_problem(const void *node, size_t size);
 extern bool node_is_root(const void *node);
 extern bool node_is_delta(const void *node);
+extern bool node_is_edited(const void *node);
 extern const RootTrailer *node_trailer(const void *node, size_t size);
 extern uint32_t node_root_crc(const void *node, size_t size);
 extern void node_pieces_begin(PieceCursor *cursor, const void *node);

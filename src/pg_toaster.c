@@ -16,6 +16,7 @@
 #include "rope.h"
 #include "settings.h"
 #include "stats.h"
+#include "toast_am.h"
 #include "toaster.h"
 
 PG_MODULE_MAGIC;
@@ -29,6 +30,7 @@ _PG_init(void)
 	stats_init();
 	chunk_cache_init();
 	document_init();
+	toast_am_init();
 	toaster_register(&rope_toaster);
 	toaster_register(&json_toaster);
 	planner_init();

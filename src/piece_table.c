@@ -119,6 +119,47 @@ piece_table_copy(const PieceTable *table)
 }
 
 /*
+ * Put another value on the same base behind the table's.  False, and nothing
+ * is done, when that shows bytes of the base that do not come behind those
+ * that the table shows already.
+ */
+bool
+piece_table_append(PieceTable *table, const PieceTable *more)
+{
+	PieceTable *copy = piece_table_copy(more);
+	uint32		behind = 0;
+
+	for (int i = 0; i < table->count; i++)
+	{
+		if (table->pieces[i].bytes == NULL)
+			behind = table->pieces[i].offset + table->pieces[i].size;
+	}
+	for (int i = 0; i < copy->count; i++)
+	{
+		if (copy->pieces[i].bytes != NULL)
+			continue;
+		if (copy->pieces[i].offset < behind)
+			return false;
+		break;
+	}
+	for (int i = 0; i < copy->count; i++)
+	{
+		const TablePiece *piece = &copy->pieces[i];
+		TablePiece *last = &table->pieces[table->count - 1];
+
+		if (table->count > 0 && piece->bytes == NULL && last->bytes == NULL &&
+			last->offset + last->size == piece->offset)
+		{
+			last->size += piece->size;
+			table->size += piece->size;
+		}
+		else
+			append_piece(table, piece->bytes, piece->offset, piece->size);
+	}
+	return true;
+}
+
+/*
  * The piece that has the byte at offset, and in *start where it starts; for
  * the offset behind the last byte the number of pieces.
  */

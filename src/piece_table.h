@@ -44,6 +44,7 @@ extern PieceTable *piece_table_copy(const PieceTable *table);
 extern void piece_table_splice(PieceTable *table, uint32 offset,
 							   uint32 remove, const char *bytes,
 							   uint32 insert);
+extern bool piece_table_append(PieceTable *table, const PieceTable *more);
 extern int	piece_table_find(const PieceTable *table, uint32 offset,
 							 uint32 *start);
 extern Size piece_table_packed_size(const PieceTable *table);

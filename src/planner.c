@@ -57,22 +57,16 @@
 #include "utils/plancache.h"
 #include "utils/syscache.h"
 
+#include "executor.h"
 #include "function_map.h"
 #include "plan_walk.h"
 #include "planner.h"
+#include "planner_edit.h"
 #include "planner_json.h"
 #include "settings.h"
 
 /* jsonb #> text[]; pg_operator's OIDs have no names in C. */
 #define EXTRACT_PATH_OPERATOR	3213
-
-/* What a walk finds, and whether it changes that. */
-typedef struct Replacement
-{
-	bool		apply;
-	int			count;
-	List	   *pairs;			/* FunctionPair, those used */
-} Replacement;
 
 static planner_hook_type previous_planner = NULL;
 static ExecutorStart_hook_type previous_start = NULL;
@@ -80,9 +74,21 @@ static ExecutorStart_hook_type previous_start = NULL;
 /* Is this the transaction in which the library was loaded? */
 static bool loading = false;
 
+/* Note that a pair serves somewhere; true if it is to be put there. */
+bool
+planner_uses(Replacement *replacement, const FunctionPair *pair)
+{
+	replacement->count++;
+	if (replacement->apply)
+		replacement->pairs =
+			list_append_unique_ptr(replacement->pairs,
+								   unconstify(FunctionPair *, pair));
+	return replacement->apply;
+}
+
 /* Has the relation that access method? */
-static bool
-has_access_method(Oid relation, Oid access_method)
+bool
+planner_has_access_method(Oid relation, Oid access_method)
 {
 	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
 	bool		result;
@@ -110,7 +116,7 @@ concerns_us(const PlannedStmt *statement)
 		return true;
 	foreach(cell, statement->relationOids)
 	{
-		if (has_access_method(lfirst_oid(cell), access_method))
+		if (planner_has_access_method(lfirst_oid(cell), access_method))
 			return true;
 	}
 	return false;
@@ -122,85 +128,8 @@ replace_function(Oid *function, Replacement *replacement)
 {
 	const FunctionPair *pair = function_map_find(*function);
 
-	if (pair == NULL)
-		return;
-	replacement->count++;
-	if (!replacement->apply)
-		return;
-	*function = pair->ours;
-	replacement->pairs = list_append_unique_ptr(replacement->pairs,
-												unconstify(FunctionPair *,
-														   pair));
-}
-
-/* A subscript as text: as the server converts it, int4 or text. */
-static Expr *
-subscript_as_text(Expr *subscript)
-{
-	CoerceViaIO *coerce;
-
-	if (exprType((Node *) subscript) != INT4OID)
-		return subscript;
-	if (IsA(subscript, Const))
-	{
-		Const	   *constant = (Const *) subscript;
-		Datum		value = (Datum) 0;
-
-		if (!constant->constisnull)
-			value = CStringGetTextDatum(DatumGetCString(
-				DirectFunctionCall1(int4out, constant->constvalue)));
-		return (Expr *) makeConst(TEXTOID, -1, DEFAULT_COLLATION_OID, -1,
-								  value, constant->constisnull, false);
-	}
-	coerce = makeNode(CoerceViaIO);
-	coerce->arg = subscript;
-	coerce->resulttype = TEXTOID;
-	coerce->resultcollid = DEFAULT_COLLATION_OID;
-	coerce->coerceformat = COERCE_IMPLICIT_CAST;
-	coerce->location = -1;
-	return (Expr *) coerce;
-}
-
-/* The path that these subscripts make: a constant, if all of them are. */
-static Expr *
-path_of_subscripts(List *subscripts)
-{
-	ArrayExpr  *path = makeNode(ArrayExpr);
-	Datum	   *values = palloc(list_length(subscripts) * sizeof(Datum));
-	bool	   *nulls = palloc(list_length(subscripts) * sizeof(bool));
-	bool		constant = true;
-	int			count = 0;
-	int			lower = 1;
-	ListCell   *cell;
-
-	foreach(cell, subscripts)
-	{
-		Expr	   *element = subscript_as_text((Expr *) lfirst(cell));
-
-		path->elements = lappend(path->elements, element);
-		if (IsA(element, Const))
-		{
-			values[count] = ((Const *) element)->constvalue;
-			nulls[count] = ((Const *) element)->constisnull;
-			count++;
-		}
-		else
-			constant = false;
-	}
-	if (constant)
-	{
-		ArrayType  *array = construct_md_array(values, nulls, 1, &count,
-											   &lower, TEXTOID, -1, false,
-											   TYPALIGN_INT);
-
-		return (Expr *) makeConst(TEXTARRAYOID, -1, DEFAULT_COLLATION_OID, -1,
-								  PointerGetDatum(array), false, false);
-	}
-	path->array_typeid = TEXTARRAYOID;
-	path->array_collid = DEFAULT_COLLATION_OID;
-	path->element_typeid = TEXTOID;
-	path->location = -1;
-	return (Expr *) path;
+	if (pair != NULL && planner_uses(replacement, pair))
+		*function = pair->ours;
 }
 
 /* Can the subscripts be evaluated without asking whether one should? */
@@ -265,8 +194,7 @@ replace_subscripts(SubscriptingRef *ref, Replacement *replacement)
 	if (!subscripts_are_simple(ref->refupperindexpr) &&
 		contain_volatile_functions((Node *) ref->refexpr))
 		return;
-	replacement->count++;
-	if (!replacement->apply)
+	if (!planner_uses(replacement, pair))
 		return;
 	MemSet(&extraction, 0, sizeof(extraction));
 	extraction.xpr.type = T_OpExpr;
@@ -275,11 +203,8 @@ replace_subscripts(SubscriptingRef *ref, Replacement *replacement)
 	extraction.opresulttype = JSONBOID;
 	extraction.inputcollid = DEFAULT_COLLATION_OID;
 	extraction.args = list_make2(ref->refexpr,
-								 path_of_subscripts(ref->refupperindexpr));
+								 planner_subscript_path(ref->refupperindexpr));
 	extraction.location = -1;
-	replacement->pairs = list_append_unique_ptr(replacement->pairs,
-												unconstify(FunctionPair *,
-														   pair));
 	if (subscripts_are_simple(ref->refupperindexpr))
 	{
 		memcpy(ref, &extraction, sizeof(extraction));
@@ -296,13 +221,8 @@ replace_document(Node *node, Replacement *replacement)
 	const FunctionPair *pair = planner_json_project(node,
 													replacement->apply);
 
-	if (pair == NULL)
-		return;
-	replacement->count++;
-	if (replacement->apply)
-		replacement->pairs =
-			list_append_unique_ptr(replacement->pairs,
-								   unconstify(FunctionPair *, pair));
+	if (pair != NULL)
+		(void) planner_uses(replacement, pair);
 }
 
 static bool
@@ -334,12 +254,23 @@ replace_walker(Node *node, void *context)
 	return expression_tree_walker(node, replace_walker, context);
 }
 
+/* Replace what can be replaced in an expression that nobody else has. */
+bool
+planner_replace(Node *expression)
+{
+	Replacement replacement = {true};
+
+	(void) replace_walker(expression, &replacement);
+	return replacement.count > 0;
+}
+
 /* Replace what can be replaced in a plan that nobody else has. */
 static void
 replace_in_plan(PlannedStmt *statement)
 {
 	Replacement replacement = {true};
 
+	planner_edit(statement, &replacement);
 	plan_walk(statement, replace_walker, &replacement);
 	statement->invalItems = function_map_depend(statement->invalItems,
 												replacement.pairs);
@@ -350,6 +281,7 @@ anything_to_replace(PlannedStmt *statement)
 {
 	Replacement replacement = {false};
 
+	planner_edit(statement, &replacement);
 	plan_walk(statement, replace_walker, &replacement);
 	return replacement.count > 0;
 }
@@ -397,6 +329,9 @@ start_executor(QueryDesc *query, int eflags)
 		previous_start(query, eflags);
 	else
 		standard_ExecutorStart(query, eflags);
+	if (query->estate->es_opened_result_relations != NIL &&
+		settings_enable_planner && (eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
+		executor_adopt(query);
 }
 
 static void
@@ -412,10 +347,10 @@ planner_init(void)
 	function_map_init();
 	previous_planner = planner_hook;
 	planner_hook = plan_statement;
-	if (process_shared_preload_libraries_in_progress)
-		return;
 	previous_start = ExecutorStart_hook;
 	ExecutorStart_hook = start_executor;
+	if (process_shared_preload_libraries_in_progress)
+		return;
 	RegisterXactCallback(end_loading, NULL);
 	loading = true;
 	ResetPlanCache();

@@ -36,6 +36,12 @@ address_is_direct(uint32 address)
 }
 
 bool
+address_is_in_memory(uint32 address)
+{
+	return address - ADDRESS_MEMORY_START < ADDRESS_MEMORY_COUNT;
+}
+
+bool
 address_is_indexed(uint32 address)
 {
 	return address >= ADDRESS_INDEXED_START;

@@ -17,8 +17,8 @@
  *
  *		direct		[1, 0xE0000000)  block * 64 + line pointer of the root:
  *					58.7 million blocks, 448 GB of TOAST per table
- *		in memory	[0xE0000000, 0xF0000000)  reserved for edited values;
- *					never on disk
+ *		in memory	[0xE0000000, 0xF0000000)  values that were edited and
+ *					are not written yet (edit.h); never on disk
  *		indexed		[0xF0000000, 2^32)  a chunk_id to look up in the TOAST
  *					relation's index, for roots that cannot be direct
  *
@@ -36,6 +36,8 @@
 
 #define ADDRESS_OFFSETS			64
 #define ADDRESS_DIRECT_END		0xE0000000U
+#define ADDRESS_MEMORY_START	0xE0000000U
+#define ADDRESS_MEMORY_COUNT	0x10000000U
 #define ADDRESS_INDEXED_START	0xF0000000U
 #define ADDRESS_INDEXED_COUNT	0x10000000U
 
@@ -51,6 +53,7 @@ typedef struct TreePointer
 
 extern bool address_from_tid(ItemPointer tid, uint32 *address);
 extern bool address_is_direct(uint32 address);
+extern bool address_is_in_memory(uint32 address);
 extern bool address_is_indexed(uint32 address);
 extern void address_to_tid(uint32 address, ItemPointer tid);
 

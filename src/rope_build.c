@@ -100,7 +100,8 @@ lay_out(RopeBuilder *builder, int level, int count, bool root)
 	if (root)
 	{
 		head.node.kind = builder->flat.kind;
-		head.node.flags = NODE_FLAG_ROOT;
+		head.node.flags = NODE_FLAG_ROOT |
+			(builder->flat.edited ? NODE_FLAG_EDITED : 0);
 	}
 	memcpy(node, &head, sizeof(head));
 	if (root)

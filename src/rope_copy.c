@@ -186,6 +186,7 @@ rope_copy(ChunkStore *source, const Chunk *root, TreeWrite *write,
 	copy->lineage = node_trailer(root->node, root->size)->lineage;
 	flat.kind = ((const NodeHeader *) root->node)->kind;
 	flat.flat_size = node_trailer(root->node, root->size)->flat_size;
+	flat.edited = node_is_edited(root->node);
 	rope_builder_init(&copy->builder, write, chunk_store_new_lineage(), 1,
 					  &flat);
 	ok = check_whole(source, copy->lineage, root->node, &whole) &&

@@ -25,6 +25,7 @@
 #include "codec_ids.h"
 #include "pointer.h"
 #include "rope_build.h"
+#include "stats.h"
 
 /*
  * The longest list of splices that a delta has.  An edit logs the delta,
@@ -161,7 +162,8 @@ make_delta(Splicer *splicer, Size packed_size)
 	Size		size = sizeof(RopeHeader) + PIECE_SIZE(1) +
 		NODE_ALIGN(packed_size) + sizeof(RootTrailer);
 	RopeHeader	head = {{NODE_FORMAT, splicer->flat.kind,
-	ROPE_LEVEL(base->node) + 1, NODE_FLAG_ROOT | NODE_FLAG_DELTA}, 1,
+	ROPE_LEVEL(base->node) + 1, NODE_FLAG_ROOT | NODE_FLAG_DELTA |
+	(splicer->flat.edited ? NODE_FLAG_EDITED : 0)}, 1,
 	packed_size, splicer->flat.size};
 	PieceHeader piece = {1, 0, packed_size, splicer->table->base_size, 0, 0};
 	RootTrailer trailer = {splicer->lineage, splicer->version,
@@ -224,6 +226,7 @@ write_delta(Splicer *splicer, Size packed_size, TreePointer *result)
 	if (splicer->has_delta)
 		chunk_list_add(splicer->write->dropped, &splicer->delta.tid,
 					   splicer->delta.chunk_id);
+	stats_add(STATS_NODES_SHARED, 1);
 	result->toastrelid = splicer->write->toastrelid;
 	result->size = splicer->flat.flat_size;
 	result->version = splicer->version;
@@ -509,6 +512,7 @@ rope_apply(TreeWrite *write, const TreePointer *old, const PieceTable *table,
 	flat_value_init(&splicer->flat, NULL, table->size);
 	splicer->flat.kind = kind;
 	splicer->flat.flat_size = flat_size;
+	splicer->flat.edited = kind == NODE_KIND_JSON;
 	settings_limits(&splicer->limits);
 	open_old(splicer, old);
 	if (!delta_fits(splicer, packed_size) ||

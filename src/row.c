@@ -19,7 +19,8 @@
  * (or when pg_toaster.min_tree_size demands it), and what stays in the row
  * is stored as stock stores it.  Where the old row has a tree in the same
  * column, the new value is compared with it and only what differs written;
- * the same pointer means the same value, at no cost.
+ * the same pointer means the same value, at no cost.  An edit of that tree
+ * (edit.h) is written as such.
  *
  * Everything that a plan needs lives in a memory context of its own, the
  * formed tuple included.
@@ -44,9 +45,12 @@
 #include "codec.h"
 #include "logical.h"
 #include "pointer.h"
+#include "rope.h"
 #include "row.h"
 #include "row_compress.h"
+#include "row_edit.h"
 #include "settings.h"
+#include "stats.h"
 #include "toaster.h"
 
 /* Shorter values are never moved out by pg_toaster.min_tree_size. */
@@ -63,6 +67,7 @@ typedef struct RowColumn
 	struct varlena *value;		/* what becomes a tree; NULL: none does */
 	struct varlena *packed;		/* value compressed in stock's format */
 	struct varlena *old;		/* pointer in the old row to replace or drop */
+	const Edit *edit;			/* what that becomes; NULL: none of ours */
 	FlatValue	flat;			/* value, once it is needed */
 } RowColumn;
 
@@ -361,8 +366,8 @@ plan_store(RowPlan *plan, LOCKMODE lockmode)
 }
 
 /* Is the datum a pointer into the TOAST relation of rel? */
-static bool
-own_pointer(Relation rel, Datum datum, TreePointer *pointer)
+bool
+row_own_pointer(Relation rel, Datum datum, TreePointer *pointer)
 {
 	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 
@@ -370,6 +375,54 @@ own_pointer(Relation rel, Datum datum, TreePointer *pointer)
 		return false;
 	pointer_read(value, pointer);
 	return pointer->toastrelid == rel->rd_rel->reltoastrelid;
+}
+
+/* The edit that a new value is, if it is one of the column's old value. */
+static const Edit *
+column_edit(RowPlan *plan, int i)
+{
+	TreePointer old;
+	const Edit *edit;
+
+	if (plan->isnull[i] || plan->old_isnull[i])
+		return NULL;
+	edit = row_edit_of(TupleDescAttr(RelationGetDescr(plan->rel), i),
+				   plan->values[i]);
+	if (edit == NULL ||
+		!row_own_pointer(plan->rel, plan->old_values[i], &old) ||
+		old.toastrelid != edit->origin.toastrelid ||
+		old.address != edit->origin.address || old.size != edit->origin.size)
+		return NULL;
+	return edit;
+}
+
+/*
+ * Find the columns whose old value was edited.  What need not be a tree is
+ * made flat; the others pass for unchanged until they are stored.
+ */
+static void
+plan_edits(RowPlan *plan)
+{
+	TupleDesc	desc = RelationGetDescr(plan->rel);
+	Size		least = settings_min_tree_size > 0 ?
+		Max(settings_min_tree_size, SMALLEST_TREE) :
+		RelationGetToastTupleTarget(plan->rel, TOAST_TUPLE_TARGET);
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		const Edit *edit = column_edit(plan, i);
+
+		if (edit == NULL)
+			continue;
+		if (edit->pointer.size < least ||
+			TupleDescAttr(desc, i)->attstorage == TYPSTORAGE_PLAIN)
+			plan->values[i] = row_edit_flat(edit);
+		else
+		{
+			plan->values[i] = plan->old_values[i];
+			plan->columns[i].edit = edit;
+		}
+	}
 }
 
 /*
@@ -392,7 +445,10 @@ plan_compare(RowPlan *plan)
 		if (plan->old_values != NULL &&
 			(plan->ttc.ttc_attr[i].tai_colflags &
 			 TOASTCOL_NEEDS_DELETE_OLD) != 0 &&
-			own_pointer(plan->rel, plan->old_values[i], &pointer))
+			row_own_pointer(plan->rel, plan->old_values[i], &pointer))
+			column->old = (struct varlena *)
+				DatumGetPointer(plan->old_values[i]);
+		if (column->edit != NULL)
 			column->old = (struct varlena *)
 				DatumGetPointer(plan->old_values[i]);
 		if (!tree)
@@ -434,6 +490,7 @@ row_plan(Relation rel, HeapTuple tuple, HeapTuple old_tuple)
 		plan->old_isnull = palloc(natts * sizeof(bool));
 		heap_deform_tuple(old_tuple, RelationGetDescr(rel),
 						  plan->old_values, plan->old_isnull);
+		plan_edits(plan);
 	}
 	plan->ttc.ttc_oldvalues = plan->old_values;
 	plan->ttc.ttc_oldisnull = plan->old_isnull;
@@ -472,7 +529,8 @@ row_plan_changes(const RowPlan *plan, Bitmapset *columns)
 		if (i < 0)
 			continue;
 		attr = TupleDescAttr(desc, i);
-		if (plan->isnull[i] != plan->old_isnull[i])
+		if (plan->isnull[i] != plan->old_isnull[i] ||
+			plan->columns[i].edit != NULL)
 			return true;
 		if (!plan->isnull[i] &&
 			!datumIsEqual(plan->values[i], plan->old_values[i],
@@ -511,7 +569,7 @@ store_column(RowPlan *plan, int i, TreeWrite *write)
 
 	if (column->old != NULL)
 		pointer_read(column->old, &old);
-	if (column->value == NULL)
+	if (column->value == NULL && column->edit == NULL)
 	{
 		if (!toaster_list(write->store, &old, write->dropped))
 			chunk_store_warn_left(write->store);
@@ -520,7 +578,13 @@ store_column(RowPlan *plan, int i, TreeWrite *write)
 	logical_check_write(plan->rel, plan->options);
 	write->codec = row_column_codec(attr);
 	toaster = toaster_for_type(attr->atttypid);
-	if (column->old != NULL)
+	if (column->edit != NULL)
+	{
+		rope_apply(write, &old, column->edit->table, column->edit->kind,
+				   column->edit->pointer.size, &result);
+		stats_add(STATS_EDITS_WRITTEN, 1);
+	}
+	else if (column->old != NULL)
 		toaster->update(write, &old, column_flat(column), &result);
 	else
 		toaster->save(write, column_flat(column), &result);
@@ -563,6 +627,33 @@ row_plan_store(RowPlan *plan, int options)
 	return tuple;
 }
 
+/*
+ * The row is written.  Put pointers to what was written into the caller's
+ * tuple, which it was planned from, where that has edits in memory.  False
+ * when it has others, which were read whole.
+ */
+bool
+row_plan_settle(RowPlan *plan, HeapTuple tuple)
+{
+	TupleDesc	desc = RelationGetDescr(plan->rel);
+	bool		settled = true;
+
+	for (int i = 0; HeapTupleHasExternal(tuple) && i < desc->natts; i++)
+	{
+		bool		isnull;
+		Datum		datum = heap_getattr(tuple, i + 1, desc, &isnull);
+
+		if (isnull || row_edit_of(TupleDescAttr(desc, i), datum) == NULL)
+			continue;
+		if (plan->columns[i].edit == NULL)
+			settled = false;
+		else
+			memcpy(DatumGetPointer(datum), DatumGetPointer(plan->values[i]),
+				   TOAST_POINTER_SIZE);
+	}
+	return settled;
+}
+
 /* The row is written: delete what it no longer uses, free the plan. */
 void
 row_plan_finish(RowPlan *plan)
@@ -581,106 +672,4 @@ row_plan_cancel(RowPlan *plan)
 	if (plan->store_open)
 		chunk_store_close(&plan->store);
 	context_leave(plan->context);
-}
-
-/*
- * Add the chunks of all trees of a stored row to the list, roots of the
- * indexed class only if asked for.
- */
-void
-row_list_chunks(Relation rel, HeapTuple tuple, ChunkList *chunks,
-				bool indexed_roots)
-{
-	TupleDesc	desc = RelationGetDescr(rel);
-	Datum	   *values = palloc(desc->natts * sizeof(Datum));
-	bool	   *isnull = palloc(desc->natts * sizeof(bool));
-	ChunkStore	store;
-
-	chunk_store_open(&store, rel->rd_rel->reltoastrelid, AccessShareLock);
-	heap_deform_tuple(tuple, desc, values, isnull);
-	for (int i = 0; i < desc->natts; i++)
-	{
-		TreePointer pointer;
-		int			root = chunks->count;
-
-		if (isnull[i] || TupleDescAttr(desc, i)->attlen != -1 ||
-			!own_pointer(rel, values[i], &pointer))
-			continue;
-		if (!toaster_list(&store, &pointer, chunks))
-			chunk_store_warn_left(&store);
-		if (chunks->count > root && !indexed_roots &&
-			address_is_indexed(pointer.address))
-			chunks->places[root] = chunks->places[--chunks->count];
-	}
-	chunk_store_close(&store);
-	pfree(values);
-	pfree(isnull);
-}
-
-/* Delete the chunks of a row that was deleted. */
-void
-row_drop_chunks(Relation rel, const ChunkList *chunks)
-{
-	ChunkStore	store;
-
-	if (chunks->count == 0)
-		return;
-	chunk_store_open(&store, rel->rd_rel->reltoastrelid, RowExclusiveLock);
-	chunk_store_drop(&store, chunks);
-	chunk_store_close(&store);
-}
-
-/* Kill the chunks of a speculative row that lost. */
-void
-row_kill_chunks(Relation rel, const ChunkList *chunks)
-{
-	ChunkStore	store;
-
-	if (chunks->count == 0)
-		return;
-	chunk_store_open(&store, rel->rd_rel->reltoastrelid, RowExclusiveLock);
-	for (int i = 0; i < chunks->count; i++)
-		chunk_store_kill(&store, &chunks->places[i].tid);
-	chunk_store_close(&store);
-}
-
-/* A flat copy of a tree in the current memory context; NULL if damaged. */
-static struct varlena *
-flatten(ChunkStore *store, const TreePointer *pointer)
-{
-	struct varlena *flat = palloc(VARHDRSZ + pointer->size);
-
-	SET_VARSIZE(flat, VARHDRSZ + pointer->size);
-	return toaster_fetch_slice(store, pointer, 0, pointer->size,
-							   VARDATA(flat)) ? flat : NULL;
-}
-
-/*
- * Take a row apart with flat copies in place of its trees, in the current
- * memory context.  Returns false when a chunk is missing, as it may be in a
- * row version that is dead to everybody but not yet removed.
- */
-bool
-row_flatten(Relation rel, HeapTuple tuple, Datum *values, bool *isnull)
-{
-	TupleDesc	desc = RelationGetDescr(rel);
-	ChunkStore	store;
-	bool		ok = true;
-
-	heap_deform_tuple(tuple, desc, values, isnull);
-	if (!HeapTupleHasExternal(tuple))
-		return true;
-	chunk_store_open(&store, rel->rd_rel->reltoastrelid, AccessShareLock);
-	for (int i = 0; i < desc->natts && ok; i++)
-	{
-		TreePointer pointer;
-
-		if (isnull[i] || TupleDescAttr(desc, i)->attlen != -1 ||
-			!own_pointer(rel, values[i], &pointer))
-			continue;
-		values[i] = PointerGetDatum(flatten(&store, &pointer));
-		ok = DatumGetPointer(values[i]) != NULL;
-	}
-	chunk_store_close(&store);
-	return ok;
 }

@@ -15,6 +15,7 @@
 #include "utils/relcache.h"
 
 #include "chunk_list.h"
+#include "pointer.h"
 
 typedef struct RowPlan RowPlan;
 
@@ -23,6 +24,7 @@ extern RowPlan *row_plan(Relation rel, HeapTuple tuple, HeapTuple old_tuple);
 extern bool row_plan_writes(const RowPlan *plan);
 extern bool row_plan_changes(const RowPlan *plan, Bitmapset *columns);
 extern HeapTuple row_plan_store(RowPlan *plan, int options);
+extern bool row_plan_settle(RowPlan *plan, HeapTuple tuple);
 extern void row_plan_finish(RowPlan *plan);
 extern void row_plan_cancel(RowPlan *plan);
 
@@ -33,5 +35,7 @@ extern void row_drop_chunks(Relation rel, const ChunkList *chunks);
 extern void row_kill_chunks(Relation rel, const ChunkList *chunks);
 extern bool row_flatten(Relation rel, HeapTuple tuple, Datum *values,
 						bool *isnull);
+
+extern bool row_own_pointer(Relation rel, Datum datum, TreePointer *pointer);
 
 #endif							/* PG_TOASTER_ROW_H */

@@ -39,7 +39,8 @@ static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
 static const char *const stats_names[STATS_COUNT] = {
 	"nodes_fetched", "nodes_decompressed", "documents_flattened",
 	"slices_fetched", "parts_flattened", "cache_hits", "nodes_written",
-	"nodes_replaced", "nodes_shared", "nodes_deleted"
+	"nodes_replaced", "nodes_shared", "nodes_deleted",
+	"edits_applied", "edits_written", "edits_flattened"
 };
 
 /* Add what was counted since the last report to shared memory. */

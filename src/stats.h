@@ -22,6 +22,9 @@ typedef enum StatsCounter
 	STATS_NODES_REPLACED,		/* of these, in the place of an old one */
 	STATS_NODES_SHARED,			/* chunks that a new version took over */
 	STATS_NODES_DELETED,		/* chunks deleted */
+	STATS_EDITS_APPLIED,		/* edits made in memory */
+	STATS_EDITS_WRITTEN,		/* of these, written as edits */
+	STATS_EDITS_FLATTENED,		/* values edited in memory read whole */
 	STATS_COUNT
 } StatsCounter;
 

@@ -19,19 +19,59 @@
 #include "postgres.h"
 
 #include "access/heapam.h"
+#include "access/table.h"
 #include "access/tableam.h"
 #include "catalog/catalog.h"
 #include "fmgr.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "chunk_store.h"
 #include "compat.h"
+#include "document.h"
+#include "edit.h"
 #include "heap_index_build.h"
 #include "stats.h"
 #include "toast_am.h"
 #include "toaster.h"
 
 static TableAmRoutine chunks_routine;
+
+/* Whether relations are TOAST relations of ours, as far as is known. */
+#define KNOWN_RELATIONS		64
+
+typedef struct KnownRelation
+{
+	Oid			relid;
+	bool		ours;
+} KnownRelation;
+
+static KnownRelation known_relations[KNOWN_RELATIONS];
+
+/*
+ * Fill target with a slice of a value that was edited in memory.  Slices of
+ * documents are rare: jsonb has no use for them.
+ */
+static void
+fetch_edited(const Edit *edit, uint32 offset, uint32 length, char *target)
+{
+	uint32		size = edit->pointer.size;
+	char	   *flat;
+
+	stats_add(STATS_EDITS_FLATTENED, 1);
+	if (edit->kind != NODE_KIND_JSON ||
+		(offset == 0 && length == size &&
+		 (uintptr_t) target % sizeof(uint32) == 0))
+	{
+		document_fetch_edit(edit, offset, length, target);
+		return;
+	}
+	flat = MemoryContextAllocHuge(CurrentMemoryContext, size);
+	document_fetch_edit(edit, 0, size, flat);
+	memcpy(target, flat + offset, length);
+	pfree(flat);
+}
 
 /*
  * Fill result with slice_length bytes, from slice_offset on, of the value
@@ -45,6 +85,12 @@ chunks_fetch_slice(Relation toastrel, Oid address, int32 size,
 	TreePointer pointer = {RelationGetRelid(toastrel), address, size, 0};
 	ChunkStore	store;
 
+	if (address_is_in_memory(address))
+	{
+		fetch_edited(edit_get(address), slice_offset, slice_length,
+					 VARDATA(result));
+		return;
+	}
 	chunk_store_use(&store, toastrel);
 	stats_add(slice_length == size ? STATS_DOCUMENTS_FLATTENED :
 			  STATS_SLICES_FETCHED, 1);
@@ -100,6 +146,39 @@ toast_am_routine(void)
 		chunks_routine.compat_set_new_file = chunks_set_new_file;
 	}
 	return &chunks_routine;
+}
+
+/* Does a TOAST pointer name a relation of ours? */
+bool
+toast_am_is_ours(const TreePointer *pointer)
+{
+	Oid			relid = pointer->toastrelid;
+	KnownRelation *known = &known_relations[relid % KNOWN_RELATIONS];
+	Relation	rel;
+
+	if (known->relid == relid)
+		return known->ours;
+	rel = table_open(relid, AccessShareLock);
+	known->relid = relid;
+	known->ours = rel->rd_tableam == toast_am_routine();
+	table_close(rel, AccessShareLock);
+	return known->ours;
+}
+
+static void
+forget_relation(Datum arg, Oid relid)
+{
+	if (OidIsValid(relid))
+		known_relations[relid % KNOWN_RELATIONS].relid = InvalidOid;
+	else
+		memset(known_relations, 0, sizeof(known_relations));
+}
+
+/* Called once, when the library is loaded. */
+void
+toast_am_init(void)
+{
+	CacheRegisterRelcacheCallback(forget_relation, (Datum) 0);
 }
 
 PG_FUNCTION_INFO_V1(pg_toaster_chunks_handler);

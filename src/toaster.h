@@ -29,6 +29,7 @@ typedef struct FlatValue
 	uint32		size;
 	uint8		kind;			/* of the root: NODE_KIND_xxx */
 	uint32		flat_size;		/* other than size in another form only */
+	bool		edited;			/* such a form, but made by edits */
 	const char *packed;			/* NULL: not known */
 	uint32		packed_size;
 	int			packed_codec;

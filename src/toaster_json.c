@@ -224,10 +224,22 @@ json_equal(ChunkStore *store, const Chunk *root, FlatValue *flat,
 		   bool *result)
 {
 	FlatValue  *form = stored_form(flat);
+	char	   *old;
 
 	*result = false;
-	return form->kind != NODE_KIND_JSON ||
-		rope_equal(store, root, form, result);
+	if (form->kind == NODE_KIND_JSON &&
+		!rope_equal(store, root, form, result))
+		return false;
+	if (*result || !node_is_edited(root->node))
+		return true;
+
+	/* equal documents need not have equal forms */
+	old = MemoryContextAllocHuge(CurrentMemoryContext, flat->size);
+	if (!document_decode(store, root, old, flat->size))
+		return false;
+	*result = memcmp(old, flat->data, flat->size) == 0;
+	pfree(old);
+	return true;
 }
 
 /* Slices of a document are rare: jsonb has no use for them. */

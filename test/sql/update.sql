@@ -4,6 +4,7 @@
 CREATE SCHEMA updates;
 SET search_path = updates, twin, public;
 SET client_min_messages = warning;
+SET pg_toaster.enable_planner = off;  -- no edits: values arrive flat
 
 CREATE TABLE stock (id int PRIMARY KEY, n int, v bytea, t text, doc jsonb) USING heap;
 INSERT INTO stock VALUES (1, 0, bytes(1, 1000000), prose(1, 1000000), document(1, 5000));

@@ -1,0 +1,67 @@
+/*-------------------------------------------------------------------------
+ *
+ * edit_call.c
+ *	  What the SQL functions that change documents have in common.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "edit_call.h"
+#include "json_call.h"
+#include "toast_am.h"
+
+/*
+ * Start to change the document that the datum stands for; false when it is
+ * not a tree of ours, or a scalar.
+ */
+bool
+edit_call_begin(Datum datum, Edited *edited)
+{
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
+	TreePointer pointer;
+	JsonItem	root;
+	bool		scalar;
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+		return false;
+	pointer_read(value, &pointer);
+	if (!toast_am_is_ours(&pointer))
+		return false;
+	json_open(datum, &root);
+	scalar = json_root_is_scalar(&root);
+	json_close(&root);
+	if (scalar)
+		return false;
+	edited->document = document_overlay(&pointer);
+	edited->editor = json_edit_begin(edited->document);
+	return true;
+}
+
+/* The result: an edit, or the document itself if nothing has changed. */
+Datum
+edit_call_finish(Edited *edited, Datum datum)
+{
+	if (document_has_changed(edited->document))
+		datum = document_edit(edited->document,
+							  json_edit_flat_size(edited->editor));
+	document_close(edited->document);
+	return datum;
+}
+
+/* Is the document not to be changed here?  Then call the server's function. */
+Datum
+edit_call_give_up(Edited *edited, FunctionCallInfo fcinfo, PGFunction stock)
+{
+	document_close(edited->document);
+	return stock(fcinfo);
+}
+
+/* Would raise the server's error for that kind of document, if there is one. */
+void
+edit_call_check(Edited *edited, FunctionCallInfo fcinfo, PGFunction stock)
+{
+	JsonItem	root = *json_edit_container(edited->editor);
+
+	(void) json_call_stand_in(fcinfo, stock, &root);
+}
