@@ -15,8 +15,10 @@ import sys
 import psycopg
 
 import plot
+import plot_edits
 import report
 import suite_documents
+import suite_edits
 import suite_memory
 import suite_pgbench
 import suite_slices
@@ -26,7 +28,8 @@ from measure import connect
 
 SUITES = {"values": suite_values, "slices": suite_slices,
           "updates": suite_updates, "documents": suite_documents,
-          "pgbench": suite_pgbench, "memory": suite_memory}
+          "edits": suite_edits, "pgbench": suite_pgbench,
+          "memory": suite_memory}
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -59,8 +62,8 @@ def parse_arguments():
     parser.add_argument("--render", metavar="FILE",
                         help="print an earlier result, measure nothing")
     parser.add_argument("--plot", metavar="FILE.svg",
-                        help="draw the reads of keys, of this run or of "
-                             "--render")
+                        help="draw the reads of keys, else the edits, of this "
+                             "run or of --render")
     parser.add_argument("--cache", help=argparse.SUPPRESS)
     parser.add_argument("--small-host", help=argparse.SUPPRESS)
     parser.add_argument("--pgbench", default="pgbench", help=argparse.SUPPRESS)
@@ -141,7 +144,8 @@ def show(arguments, result):
     print(report.render(result))
     if arguments.plot:
         with open(arguments.plot, "w", encoding="utf-8") as file:
-            file.write(plot.draw(result))
+            picture = plot if "documents" in result["suites"] else plot_edits
+            file.write(picture.draw(result))
 
 
 def measure(arguments):

@@ -49,7 +49,7 @@ def connect(database="postgres", host=None):
     return psycopg.connect(**options)
 
 
-def _cpu_ms(connection):
+def backend_cpu_ms(connection):
     """CPU time that the backend has used so far."""
     time.sleep(SETTLE_SECONDS)
     with open(f"/proc/{connection.info.backend_pid}/schedstat",
@@ -59,11 +59,11 @@ def _cpu_ms(connection):
 
 def explain(connection, statement, parameters=None):
     """Run the statement once and return its Sample."""
-    cpu = _cpu_ms(connection)
+    cpu = backend_cpu_ms(connection)
     row = connection.execute(
         "EXPLAIN (ANALYZE, BUFFERS, WAL, TIMING OFF, FORMAT JSON) "
         + statement, parameters).fetchone()
-    cpu = _cpu_ms(connection) - cpu
+    cpu = backend_cpu_ms(connection) - cpu
     top = row[0][0] if not isinstance(row[0], str) else json.loads(row[0])[0]
     plan = top["Plan"]
     buffers = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
@@ -73,12 +73,25 @@ def explain(connection, statement, parameters=None):
 def clock(connection, statement, calls=1):
     """Run the statement, fetching its result; the Sample is of one of the
     calls that it makes."""
-    cpu = _cpu_ms(connection)
+    cpu = backend_cpu_ms(connection)
     start = time.perf_counter()
     connection.execute(statement).fetchall()
     elapsed = (time.perf_counter() - start) * 1000
-    cpu = _cpu_ms(connection) - cpu
+    cpu = backend_cpu_ms(connection) - cpu
     return Sample(elapsed / calls, cpu / calls)
+
+
+def set_server(connection, name, value):
+    """Change a setting of the server."""
+    connection.execute(f"ALTER SYSTEM SET {name} = {value}")
+    connection.execute("SELECT pg_reload_conf()")
+    # Another process is who makes it effective.
+    connection.execute("SELECT pg_sleep(0.5)")
+
+
+def full_page_writes(connection, value):
+    set_server(connection, "full_page_writes", value)
+    connection.execute("CHECKPOINT")
 
 
 def turns(count):

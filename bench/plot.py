@@ -56,42 +56,43 @@ class Axis:
                                                  math.floor(self.high) + 1)]
 
 
-def _text(x, y, text, anchor="start", extra=""):
+def text(x, y, words, anchor="start", extra=""):
     return (f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{extra}>'
-            f"{text}</text>")
+            f"{words}</text>")
 
 
-def _line(x1, y1, x2, y2, colour, width=1.0, dash=""):
+def line(x1, y1, x2, y2, colour, width=1.0, dash=""):
     dashes = f' stroke-dasharray="{dash}"' if dash else ""
     return (f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
             f'stroke="{colour}" stroke-width="{width}"{dashes}/>')
 
 
-def _us_name(count):
+def us_name(count):
     if count >= 1000:
         return f"{count / 1000:g} ms"
     return f"{count:g} us"
 
 
-def _axes(x, y, first):
+def axes(x, y, name=None):
+    """Both axes and their grid; numbers at y if there is a name for them."""
     parts = []
     parts.append(f'<rect x="{x.start}" y="{y.end}" '
                  f'width="{x.end - x.start}" height="{y.start - y.end}" '
                  f'fill="none" stroke="{GREY}" stroke-width="0.6"/>')
     for size in x.decades():
         at = x.place(size)
-        parts.append(_line(at, y.start, at, y.end, GREY, 0.3))
-        parts.append(_text(at, y.start + 18, values.size_name(int(size)),
-                           "middle"))
+        parts.append(line(at, y.start, at, y.end, GREY, 0.3))
+        parts.append(text(at, y.start + 18, values.size_name(int(size)),
+                          "middle"))
     for time in y.decades():
         at = y.place(time)
-        parts.append(_line(x.start, at, x.end, at, GREY, 0.3))
-        if first:
-            parts.append(_text(x.start - 8, at + 4, _us_name(time), "end"))
+        parts.append(line(x.start, at, x.end, at, GREY, 0.3))
+        if name:
+            parts.append(text(x.start - 8, at + 4, name(time), "end"))
     return parts
 
 
-def _curve(points, x, y, colour, dash):
+def curve(points, x, y, colour, dash):
     path = " ".join(f"{x.place(size):.1f},{y.place(time):.1f}"
                     for size, time in points)
     dashes = f' stroke-dasharray="{dash}"' if dash else ""
@@ -104,23 +105,32 @@ def _curve(points, x, y, colour, dash):
     return parts
 
 
-def _legend(x):
+def legend(x, shown, lines):
+    """What the colours of the variants and the dashes of the lines mean."""
     parts = []
     at = TOP + 40
     left = x.end + 14
-    for variant in VARIANTS:
-        parts.append(_line(left, at - 4, left + 22, at - 4,
-                           COLOURS[variant], 3))
-        parts.append(_text(left + 28, at, TITLES[variant]))
+    for variant in shown:
+        parts.append(line(left, at - 4, left + 22, at - 4,
+                          COLOURS[variant], 3))
+        parts.append(text(left + 28, at, TITLES[variant]))
         at += 20
     at += 10
-    for label, dash in LINES:
-        parts.append(_line(left, at - 4, left + 22, at - 4, GREY, 2, dash))
+    for label, dash in lines:
+        parts.append(line(left, at - 4, left + 22, at - 4, GREY, 2, dash))
         parts.append(f'<circle cx="{left + 11}" cy="{at - 4}" r="3" '
                      f'fill="{"none" if dash else GREY}" stroke="{GREY}"/>')
-        parts.append(_text(left + 28, at, label.replace(">", "&gt;")))
+        parts.append(text(left + 28, at, label.replace(">", "&gt;")))
         at += 20
     return parts
+
+
+def head(title):
+    return ['<svg xmlns="http://www.w3.org/2000/svg" '
+            f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
+            f'font-size="13" fill="{GREY}">',
+            text(LEFT, 26, title,
+                 extra=' font-size="16" font-weight="bold"')]
 
 
 def draw(result):
@@ -133,18 +143,13 @@ def draw(result):
     every = [point for _, lines in panels for _, _, points in lines
              for point in points]
     y = Axis([time for _, time in every], HEIGHT - BOTTOM, TOP)
-    drawn = [
-        '<svg xmlns="http://www.w3.org/2000/svg" '
-        f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
-        f'font-size="13" fill="{GREY}">',
-        _text(LEFT, 26, "Time to read one key or element of a jsonb document, "
-              "by the size of the document",
-              extra=' font-size="16" font-weight="bold"')]
+    drawn = head("Time to read one key or element of a jsonb document, "
+                 "by the size of the document")
     for number, (title, lines) in enumerate(panels):
         left = LEFT + number * (PANEL + GAP)
         x = Axis([size for size, _ in every], left, left + PANEL)
-        drawn.append(_text(left + PANEL / 2, TOP - 14, title, "middle"))
-        drawn += _axes(x, y, number == 0)
+        drawn.append(text(left + PANEL / 2, TOP - 14, title, "middle"))
+        drawn += axes(x, y, us_name if number == 0 else None)
         for variant, dash, points in lines:
-            drawn += _curve(points, x, y, COLOURS[variant], dash)
-    return "\n".join([*drawn, *_legend(x), "</svg>"]) + "\n"
+            drawn += curve(points, x, y, COLOURS[variant], dash)
+    return "\n".join([*drawn, *legend(x, VARIANTS, LINES), "</svg>"]) + "\n"

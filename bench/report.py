@@ -7,6 +7,7 @@ than the spread, and than five per cent.
 """
 
 import report_documents
+import report_edits
 import values
 from measure import (AMS, format_bytes, format_ms, format_ratio, median,
                      median_range, spread)
@@ -167,6 +168,7 @@ SECTIONS = (("values", "Whole values", _values),
             ("updates", "UPDATE with a flat new value", _updates),
             ("documents", "Documents and parts of them",
              report_documents.section),
+            ("edits", "Edits of documents", report_edits.section),
             ("pgbench", "pgbench", _pgbench),
             ("memory", "Peak memory", _memory))
 

@@ -47,7 +47,7 @@ def format_us(count):
         f"{count:.1f}" if count >= 10 else f"{count:.2f}"
 
 
-def _judge(text, met):
+def judge(text, met):
     """The cell of toaster's number."""
     return text if met else f"**{text}**"
 
@@ -83,7 +83,7 @@ def _operator_rows(results, goal_of):
         rows.append([
             f"{_size(result)}: `{result['label']}`",
             *(format_us(cell) for cell in cells[:3]),
-            _judge(format_us(cells[3]), met),
+            judge(format_us(cells[3]), met),
             format_ratio(cells[3], cells[1]),
             f"{goal:.2g}" if goal else "-"])
     return rows
@@ -102,7 +102,7 @@ def _growth_rows(results):
             growth = max(found) / min(found)
             rows.append([f"`{label}`", format_us(min(found)),
                          format_us(max(found)),
-                         _judge(f"{growth:.2f}x", growth <= GROWTH_GOAL),
+                         judge(f"{growth:.2f}x", growth <= GROWTH_GOAL),
                          f"{GROWTH_GOAL}x"])
     return rows
 
@@ -128,7 +128,7 @@ def _inline_rows(results):
         stock = median(cells[:3])
         rows.append([f"`{result['label']}`",
                      *(f"{cell:.3f}" for cell in cells[:3]),
-                     _judge(f"{cells[3]:.3f}", cells[3] <=
+                     judge(f"{cells[3]:.3f}", cells[3] <=
                             stock * INLINE_GOAL),
                      f"{cells[3] / stock:.3f}x", f"{INLINE_GOAL}x"])
     return rows
@@ -199,9 +199,9 @@ def _curse(results):
         growth = times[1] / before
         rows.append([
             result["stage"], f"{buffers[0]:,.0f}",
-            _judge(f"{buffers[1]:,.0f}", buffers[1] <= CURSE_GOAL_BUFFERS),
+            judge(f"{buffers[1]:,.0f}", buffers[1] <= CURSE_GOAL_BUFFERS),
             f"{CURSE_GOAL_BUFFERS:,}", *map(format_ms, times),
-            _judge(f"{growth:.2f}x", growth <= CURSE_GOAL_TIME),
+            judge(f"{growth:.2f}x", growth <= CURSE_GOAL_TIME),
             f"{CURSE_GOAL_TIME}x",
             *(format_bytes(result["stored"][variant])
               for variant in ("external", "toaster"))])
@@ -223,7 +223,7 @@ def _scan(results):
             faster = cells[1] / cells[3]
             goal = field != "buffers"
             rows.append([name, *map(shape, cells),
-                         _judge(f"{faster:.1f}", not goal or
+                         judge(f"{faster:.1f}", not goal or
                                 faster >= SCAN_GOAL),
                          str(SCAN_GOAL) if goal else "-"])
         stored = [result["stored"][variant] for variant in VARIANTS]

@@ -24,7 +24,7 @@ def _peak(pid):
     raise RuntimeError("this system does not tell the peak memory of a process")
 
 
-def _measure(host, warm, statement):
+def peak_growth(host, warm, statement):
     """Bytes that the backend grew by while it ran the statement."""
     with connect("postgres", host) as connection:
         connection.execute(warm)
@@ -67,7 +67,7 @@ def _measure_kind(bench, kind, size):
                     f"WHERE id < 0 AND {reads}; UPDATE memory_{am} t SET v = s.v "
                     "FROM other s WHERE t.id < 0")
             for name, statement in OPERATIONS:
-                result[name][am].append(_measure(
+                result[name][am].append(peak_growth(
                     host, warm, statement.format(am=am, reads=reads)))
         connection.execute(
             "DROP TABLE source, other, memory_heap, memory_toaster")

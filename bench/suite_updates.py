@@ -8,7 +8,7 @@ after a checkpoint.
 """
 
 import values
-from measure import AMS, explain
+from measure import AMS, explain, full_page_writes
 
 SIZES = (10000, 1000000, 13000000)
 BYTES_PER_TABLE = 20000000
@@ -90,14 +90,6 @@ def _check(connection):
         raise RuntimeError(f"{different} rows differ after the updates")
 
 
-def _full_page_writes(connection, value):
-    connection.execute(f"ALTER SYSTEM SET full_page_writes = {value}")
-    connection.execute("SELECT pg_reload_conf()")
-    # The checkpointer is who makes it effective.
-    connection.execute("SELECT pg_sleep(0.5)")
-    connection.execute("CHECKPOINT")
-
-
 def run(bench):
     results = []
     sizes = SIZES[:2] if bench.quick else SIZES
@@ -105,11 +97,11 @@ def run(bench):
     cases += [("bytea", size, how) for size in sizes
               for how in ("differ", "more")]
     cases += [("jsonb", size, "another integer") for size in sizes]
-    _full_page_writes(bench.connection, "off")
+    full_page_writes(bench.connection, "off")
     for kind, size, how in cases:
         bench.say(f"{kind} of {values.size_name(size)}: {how}")
         results.append(_measure(bench, kind, size, how, False))
-    _full_page_writes(bench.connection, "on")
+    full_page_writes(bench.connection, "on")
     bench.say("text of 1 MB, with full-page images")
     results.append(_measure(bench, "text", 1000000, "differ", True))
     return results

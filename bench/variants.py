@@ -68,6 +68,18 @@ def flattened(connection):
     return row[0] if row else 0
 
 
+def counters(connection):
+    """What the session has counted in toaster.stats."""
+    return dict(connection.execute(
+        "SELECT name, session FROM toaster.stats").fetchall())
+
+
+def counted_since(connection, before):
+    """How much that is more than it was."""
+    return {name: count - before.get(name, 0)
+            for name, count in counters(connection).items()}
+
+
 def explain_turns(connection, statement, rounds, variants=VARIANTS):
     """variant -> samples of a statement with {table} in it, as dictionaries.
 
