@@ -61,7 +61,7 @@ def update(twin, session, table):
         sql = "UPDATE %s SET %s%s WHERE id = %d" % (
             table.path(), target(edit), more, ident)
         if more or not edit.plain or table.name in ("d1", "d2") \
-                or twin.rng.random() < 0.3:
+                or twin.rng.random() < 0.2:
             twin.ask(session, "edit", sql + returning(edit))
         else:
             twin.ask_edit(session, sql)
