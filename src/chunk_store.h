@@ -105,6 +105,9 @@ extern void chunk_store_resize(ChunkDraft *draft, Size size);
 extern void chunk_store_put(ChunkStore *store, uint32 lineage,
 							ChunkDraft **drafts, int count,
 							ItemPointerData *tids);
+extern void chunk_store_put_near(ChunkStore *store, uint32 lineage,
+								 ChunkDraft *draft, ItemPointer near,
+								 ItemPointer tid);
 extern bool chunk_store_replace(ChunkStore *store, ItemPointer old_tid,
 								uint32 lineage, ChunkDraft *draft,
 								bool root, ItemPointer tid);

@@ -211,6 +211,24 @@ page_has_room(ChunkStore *store, ItemPointer old_tid, Size tuple_size,
 }
 
 /*
+ * Insert a root of the lineage, in the page of the chunk at near if there is
+ * room, so that who reads both reads one page.
+ */
+void
+chunk_store_put_near(ChunkStore *store, uint32 lineage, ChunkDraft *draft,
+					 ItemPointer near, ItemPointer tid)
+{
+	Relation	rel = store->rel;
+	BlockNumber target = RelationGetTargetBlock(rel);
+
+	stats_add(STATS_NODES_WRITTEN, 1);
+	if (page_has_room(store, near, draft->tuple.t_len, true))
+		RelationSetTargetBlock(rel, ItemPointerGetBlockNumber(near));
+	put_one(store, lineage, draft, tid);
+	RelationSetTargetBlock(rel, target);
+}
+
+/*
  * Put a node in the place of the chunk at old_tid, which is no longer needed,
  * if its page has room: a HOT update, of which heap logs only the part that
  * differs.  Sets *tid and returns true; false when there is no room, and

@@ -16,6 +16,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/tableam.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -28,15 +30,15 @@
 /*
  * The longest list of splices that a delta has.  An edit logs the delta,
  * nearly all of it, since header and trailer change; with edits at random
- * places the list is half of its longest on average.  The longer it is, the
+ * places the list is half of its longest, L, on average.  The longer it is, the
  * less often the rope has to be changed: with splices of s bytes, and p bytes
  * that a change of the rope logs, an edit costs L / 2 + p * s / L, least where
- * L is the root of 2 * p * s.  Half a node is right for p = 20 kB and s = 25; a
- * value that is one chunk, which costs little more than itself, has a quarter
- * of that chunk.
+ * L is the root of 2 * p * s.  Of a short value p is what it takes itself; half
+ * a node is right for p = 20 kB.
  */
-#define DELTA_LIMIT(limits)		((limits)->capacity / 2)
-#define DELTA_LIMIT_ALONE(size) ((size) / 4)
+#define SPLICE_BYTES	20
+#define DELTA_LIMIT(limits, stored) \
+	Min((limits)->capacity / 2, (Size) sqrt(2.0 * (stored) * SPLICE_BYTES))
 
 /* The most windows that a piece is cut into: what a node has room for. */
 #define SPLICE_WINDOWS	64
@@ -117,22 +119,24 @@ open_old(Splicer *splicer, const TreePointer *old)
 		elog(ERROR, "piece table is not one of the value");
 }
 
-/* Is a level-1 root the only chunk of its value? */
-static bool
-is_alone(const void *node)
+/* Bytes of all chunks of the base, or, if they are not known, a lot. */
+static Size
+base_stored(Splicer *splicer)
 {
+	const void *node = splicer->base.node;
+	Size		stored = splicer->base.size;
 	PieceCursor cursor;
 	Piece		piece;
 
+	if (ROPE_LEVEL(node) > 1)
+		return MaxAllocSize;
 	node_pieces_begin(&cursor, node);
-	while (ROPE_LEVEL(node) == 1)
+	while (node_pieces_next(&cursor, &piece))
 	{
-		if (!node_pieces_next(&cursor, &piece))
-			return true;
-		if (piece.head.refs > 0)
-			break;
+		for (int i = 0; i < piece.head.refs; i++)
+			stored += piece.refs[i].size;
 	}
-	return false;
+	return stored;
 }
 
 /* Can the table be a delta, with so many bytes when it is packed? */
@@ -140,12 +144,10 @@ static bool
 delta_fits(Splicer *splicer, Size packed_size)
 {
 	const Chunk *base = &splicer->base;
-	Size		limit = DELTA_LIMIT(&splicer->limits);
+	Size		limit = DELTA_LIMIT(&splicer->limits, base_stored(splicer));
 	ItemPointerData tid = base->tid;
 	uint32		address;
 
-	if (is_alone(base->node))
-		limit = Min(limit, DELTA_LIMIT_ALONE(base->size));
 	return packed_size > 0 && packed_size <= limit &&
 		!settings_force_indexed && base->chunk_id == splicer->lineage &&
 		ROPE_LEVEL(base->node) < NODE_MAX_LEVEL &&
@@ -209,7 +211,8 @@ write_delta(Splicer *splicer, Size packed_size, TreePointer *result)
 	if (replaced)
 		splicer->has_delta = false;
 	else
-		chunk_store_put(store, splicer->lineage, &draft, 1, &tid);
+		chunk_store_put_near(store, splicer->lineage, draft,
+							 &splicer->base.tid, &tid);
 	FAILPOINT("node_written");
 	if (!address_from_tid(&tid, &result->address))
 	{
@@ -231,27 +234,14 @@ write_delta(Splicer *splicer, Size packed_size, TreePointer *result)
 }
 
 /*
- * Is the value one short chain of chunks?  It has the shape of a new one when
- * it is written afresh, which costs little.
+ * Does the value take less than a page?  Then it is written afresh, which
+ * costs little and leaves it in the shape of a new one.
  */
 static bool
 base_is_short(Splicer *splicer)
 {
-	const void *node = splicer->base.node;
-	Size		stored = splicer->base.size;
-	PieceCursor cursor;
-	Piece		piece;
-
-	if (ROPE_LEVEL(node) > 1)
-		return false;
-	node_pieces_begin(&cursor, node);
-	while (node_pieces_next(&cursor, &piece))
-	{
-		for (int i = 0; i < piece.head.refs; i++)
-			stored += piece.refs[i].size;
-	}
-	return stored <= splicer->limits.full_payload &&
-		((const RopeHeader *) node)->size <= splicer->limits.frame_size;
+	return base_stored(splicer) <= splicer->limits.full_payload &&
+		splicer->table->base_size <= splicer->limits.frame_size;
 }
 
 /* List the ranges that stay, those in the order of the base. */
