@@ -15,7 +15,7 @@
 #include "json_edit.h"
 
 /* More members than that are not changed one by one. */
-#define MANY_MEMBERS	1000
+#define MANY_MEMBERS	2000
 
 /* A document that is being changed. */
 typedef struct Edited

@@ -12,7 +12,7 @@
  * an index on one of its keys.
  *
  * Not looked at: partitions that are opened while rows are routed, COPY, and
- * tables that are changed by logical replication.
+ * logical replication.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,10 +29,36 @@
 #include "planner_edit.h"
 #include "table_am.h"
 
-/* Expressions and predicates of indexes. */
-static void
-adopt_indexes(ResultRelInfo *info)
+/* What changes the table in this statement. */
+static const ModifyTable *
+find_modify_table(const QueryDesc *query, const ResultRelInfo *info)
 {
+	List	   *plans = lcons(query->plannedstmt->planTree,
+							  query->plannedstmt->subplans);
+	ListCell   *cell;
+
+	foreach(cell, plans)
+	{
+		const ModifyTable *modify = lfirst(cell);
+
+		if (modify != NULL && IsA(modify, ModifyTable) &&
+			list_member_int(modify->resultRelations,
+							info->ri_RangeTableIndex))
+			return modify;
+	}
+	return NULL;
+}
+
+/*
+ * Expressions and predicates of indexes.  The executor would open them at the
+ * first row that is written.
+ */
+static void
+adopt_indexes(ResultRelInfo *info, const ModifyTable *modify)
+{
+	if (info->ri_IndexRelationDescs == NULL &&
+		info->ri_RelationDesc->rd_rel->relhasindex)
+		ExecOpenIndices(info, modify->onConflictAction != ONCONFLICT_NONE);
 	for (int i = 0; i < info->ri_NumIndices; i++)
 	{
 		IndexInfo  *index = info->ri_IndexRelationInfo[i];
@@ -111,11 +137,16 @@ executor_adopt(QueryDesc *query)
 	{
 		ResultRelInfo *info = lfirst(cell);
 
+		const ModifyTable *modify;
+
 		if (info->ri_RelationDesc->rd_tableam != table_am_routine())
 			continue;
-		adopt_indexes(info);
+		modify = find_modify_table(query, info);
+		if (modify == NULL || modify->operation == CMD_DELETE)
+			continue;
+		adopt_indexes(info, modify);
 		adopt_checks(info, estate);
-		adopt_generated(info, estate, query->operation == CMD_UPDATE);
+		adopt_generated(info, estate, modify->operation == CMD_UPDATE);
 	}
 	MemoryContextSwitchTo(caller);
 }

@@ -5,7 +5,7 @@
  *
  * One side is a tree of ours; the other one is added to it member by member:
  * the keys of an object, the elements of an array, or all of it as an element.
- * Where the other side is not much smaller, the server's function is called.
+ * Where these are very many, the server's function is called.
  *
  *-------------------------------------------------------------------------
  */
@@ -90,17 +90,20 @@ PG_FUNCTION_INFO_V1(pg_toaster_jsonb_concat);
 Datum
 pg_toaster_jsonb_concat(PG_FUNCTION_ARGS)
 {
-	Size		sizes[2];
-	int			tree;
+	Datum		left = PG_GETARG_DATUM(0);
+	Datum		right = PG_GETARG_DATUM(1);
+	bool		swap = toast_raw_datum_size(left) < toast_raw_datum_size(right);
+	int			tree = swap ? 1 : 0;
 	Edited		edited;
 
-	for (int i = 0; i < 2; i++)
-		sizes[i] = toast_raw_datum_size(PG_GETARG_DATUM(i));
-	tree = sizes[0] >= sizes[1] ? 0 : 1;
-	if (sizes[1 - tree] > sizes[tree] / 2 ||
-		!edit_call_begin(PG_GETARG_DATUM(tree), &edited))
-		return jsonb_concat(fcinfo);
+	/* the longer one, unless only the other one is a tree */
+	if (!edit_call_begin(swap ? right : left, &edited))
+	{
+		tree = 1 - tree;
+		if (!edit_call_begin(swap ? left : right, &edited))
+			return jsonb_concat(fcinfo);
+	}
 	if (!add(&edited, PG_GETARG_JSONB_P(1 - tree), tree == 1))
 		return edit_call_give_up(&edited, fcinfo, jsonb_concat);
-	return edit_call_finish(&edited, PG_GETARG_DATUM(tree));
+	return edit_call_finish(&edited, tree == 0 ? left : right);
 }

@@ -165,28 +165,29 @@ is_plain(const EditNode *node, const char *head)
 	return node->container && (*(const uint32 *) head & FORM_SPECIAL) == 0;
 }
 
-/* Set *start and *length to where an entry of a plain container's data is. */
+/*
+ * Set *start and *length to where an entry's bytes are in the data of a plain
+ * container, and *type to its type.
+ */
 static const char *
-plain_entry(const JsonEditor *editor, const EditNode *node, const char *head,
-			uint32 index, uint32 *start, uint32 *length)
+plain_entry(const JsonItem *at, const char *head, uint32 index,
+			uint32 *type, uint32 *start, uint32 *length)
 {
 	const JsonbContainer *container = (const JsonbContainer *) head;
-	uint32		header = sizeof(uint32) +
-		form_entries(container->header) * sizeof(JEntry);
+	const char *data = (const char *)
+		(container->children + form_entries(container->header));
 
+	*type = container->children[index] & JENTRY_TYPEMASK;
 	*start = getJsonbOffset(container, index);
 	*length = getJsonbLength(container, index);
-	if (*start > node->head_size - header ||
-		*length > node->head_size - header - *start)
-		json_raise_damaged(editor->document,
-						   "Value reaches past the end of the head");
-	return head + header;
+	json_check_value(at, head, data, *type, *start, *length);
+	return data;
 }
 
 /* As json_search_run(), in a plain container. */
 static uint32
-plain_search(const JsonEditor *editor, const EditNode *node,
-			 const char *head, bool *found)
+plain_search(const JsonEditor *editor, const JsonItem *at, const char *head,
+			 bool *found)
 {
 	uint32		low = 0;
 	uint32		high = *(const uint32 *) head & JB_CMASK;
@@ -195,9 +196,10 @@ plain_search(const JsonEditor *editor, const EditNode *node,
 	while (low < high)
 	{
 		uint32		middle = (low + high) / 2;
+		uint32		type;
 		uint32		start;
 		uint32		length;
-		const char *data = plain_entry(editor, node, head, middle, &start,
+		const char *data = plain_entry(at, head, middle, &type, &start,
 									   &length);
 		int			order;
 
@@ -225,28 +227,27 @@ set_position(JsonEditor *editor, const JsonItem *at, const char *head,
 {
 	EditNode   *node = &editor->nodes[editor->count - 1];
 	JsonbValue	value;
-	uint32		index;
-	uint32		start;
-	uint32		length;
-	const char *data;
 
 	node->number = number;
 	editor->positioned = true;
 	editor->found = found;
 	if (!found)
 		return false;
-	if (!is_plain(node, head))
-		json_set_run_member(at, head, number, &editor->member);
-	else
+	if (is_plain(node, head))
 	{
-		index = node->object ? (*(const uint32 *) head & JB_CMASK) + number :
-			number;
-		data = plain_entry(editor, node, head, index, &start, &length);
-		json_entry_value(data,
-						 ((const JEntry *) (head + sizeof(uint32)))[index] &
-						 JENTRY_TYPEMASK, start, length, &value);
+		uint32		index = node->object ?
+			(*(const uint32 *) head & JB_CMASK) + number : number;
+		uint32		type;
+		uint32		start;
+		uint32		length;
+		const char *data = plain_entry(at, head, index, &type, &start,
+									   &length);
+
+		json_entry_value(data, type, start, length, &value);
 		json_set_value(editor->document, &value, &editor->member);
 	}
+	else
+		json_set_run_member(at, head, number, &editor->member);
 	*member = editor->member;
 	return true;
 }
@@ -274,13 +275,12 @@ json_edit_find_key(JsonEditor *editor, const char *key, int length,
 	editor->key_size = length;
 	while (form_is_directory(head))
 	{
-		int			child = json_child_with_key(head, key, length);
+		int			child = json_child_with_key(&at, head, key, length);
 
 		head = next_node(editor, head, Max(child, 0), &at);
 	}
 	if (is_plain(&editor->nodes[editor->count - 1], head))
-		number = plain_search(editor, &editor->nodes[editor->count - 1], head,
-							  &found);
+		number = plain_search(editor, &at, head, &found);
 	else
 		number = json_search_run(&at, head, key, length, &found);
 	return set_position(editor, &at, head, number, found, member);

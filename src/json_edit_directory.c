@@ -88,7 +88,7 @@ load_directory(JsonEditor *editor, const EditNode *node, OldDirectory *old)
 	uint32		at = node->offset + node->head_size;
 	uint32		end = node->offset + node->stored_size;
 	uint32		key = 0;
-	uint32		count = 0;
+	Part		sum = {0};
 	EditParts  *parts;
 
 	/* that it has its size was checked when it was found */
@@ -107,13 +107,20 @@ load_directory(JsonEditor *editor, const EditNode *node, OldDirectory *old)
 		part->offset = at;
 		set_child(directory, node->object, i, &key, &part->part);
 		if (part->part.count == 0 || part->part.stored_size > end - at ||
+			part->part.span.before > JENTRY_OFFLENMASK ||
+			(part->part.span.after & ~SPAN_ALIGNED) > JENTRY_OFFLENMASK ||
 			key > node->head_size - old->first_key ||
 			part->part.key_size > key)
 			json_raise_damaged(document, "Directory is malformed");
 		at += part->part.stored_size;
-		count += part->part.count;
+		sum.count += part->part.count;
+		sum.keys_size += part->part.keys_size;
+		span_append(&sum.span, &part->part.span);
 	}
-	if (at != end || count != (directory->word & JB_CMASK))
+	if (at != end || sum.count != (directory->word & JB_CMASK) ||
+		sum.keys_size != directory->keys_size ||
+		sum.span.before != directory->span.before ||
+		sum.span.after != directory->span.after)
 		json_raise_damaged(document, "Children do not add up");
 	return parts;
 }

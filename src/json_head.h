@@ -18,14 +18,17 @@ pg_noreturn extern void json_raise_damaged(Document *document,
 										   const char *problem);
 extern const char *json_view_head(const JsonItem *container);
 extern void json_descend(JsonItem *container, const char *head, int child);
-extern int	json_child_with_key(const char *head, const char *key,
-								uint32 length);
+extern int	json_child_with_key(const JsonItem *container, const char *head,
+								const char *key, uint32 length);
 extern int	json_child_with_member(const JsonItem *container,
 								   const char *head, uint32 *index);
 extern uint32 json_search_run(const JsonItem *run, const char *head,
 							  const char *key, uint32 length, bool *found);
 extern void json_set_run_member(const JsonItem *run, const char *head,
 							uint32 member, JsonItem *item);
+extern void json_check_value(const JsonItem *run, const char *head,
+							 const char *data, uint32 type, uint32 start,
+							 uint32 length);
 extern void json_entry_value(const char *data, uint32 type, uint32 start,
 							 uint32 length, JsonbValue *value);
 extern const JsonStub *json_value_stub(const JsonbValue *value);

@@ -28,7 +28,8 @@ load_value(Document *document, const Run *run, const char *data,
 	member->type = entry_next(cursor, &start, &length);
 	if (entry_is_aligned(member->type))
 		pad = FORM_ALIGN(start) - start;
-	if (cursor->end < start || cursor->end > size || length < pad)
+	if (cursor->end < start || cursor->end > size || length < pad ||
+		member->type > JENTRY_ISCONTAINER)
 		json_raise_damaged(document,
 						   "Value reaches past the end of the head");
 	member->value = data + start + pad;
@@ -94,7 +95,8 @@ json_run_load(Document *document, const EditNode *node, Run *run)
 		load_value(document, run, data, &values, size, member);
 		if (member->stub == NULL)
 			continue;
-		if (member->stub->stored_size > left)
+		if (member->stub->stored_size > left ||
+			member->stub->flat_size > JENTRY_OFFLENMASK)
 			json_raise_damaged(document,
 							   "Long member reaches past the end of its run");
 		left -= member->stub->stored_size;

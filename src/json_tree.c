@@ -154,7 +154,8 @@ json_stored_before(const char *head, uint32 first, uint32 entry)
 		uint32		length;
 		const JsonStub *stub;
 
-		if (entry_next(&cursor, &start, &length) != JENTRY_ISCONTAINER)
+		if (entry_next(&cursor, &start, &length) != JENTRY_ISCONTAINER ||
+			length < sizeof(JsonStub))
 			continue;
 		stub = (const JsonStub *) (data + FORM_ALIGN(start));
 		if ((stub->word & FORM_SPECIAL) != 0)
@@ -163,10 +164,30 @@ json_stored_before(const char *head, uint32 first, uint32 entry)
 	return before;
 }
 
+/*
+ * Check that a value of a head whose data start at data lies in it and is
+ * long enough for its type.
+ */
+void
+json_check_value(const JsonItem *run, const char *head, const char *data,
+				 uint32 type, uint32 start, uint32 length)
+{
+	uint32		least = 0;
+
+	if (entry_is_aligned(type))
+		least = FORM_ALIGN(start) - start;
+	if (type == JENTRY_ISCONTAINER)
+		least += sizeof(uint32);
+	if (data + start + length > head + run->head_size || length < least ||
+		type > JENTRY_ISCONTAINER)
+		json_raise_damaged(run->document,
+						   "Value reaches past the end of the head");
+}
+
 /* Set *item to the member of a run with that number. */
 void
 json_set_run_member(const JsonItem *run, const char *head, uint32 member,
-				JsonItem *item)
+					JsonItem *item)
 {
 	uint32		word = *(const uint32 *) head;
 	const JEntry *entries = (const JEntry *) (head + sizeof(uint32));
@@ -177,17 +198,18 @@ json_set_run_member(const JsonItem *run, const char *head, uint32 member,
 	JsonbValue	value;
 	const JsonStub *stub;
 
-	if (data + start + JBE_OFFLENFLD(entry) > head + run->head_size)
-		json_raise_damaged(run->document,
-						   "Value reaches past the end of the head");
+	json_check_value(run, head, data, entry & JENTRY_TYPEMASK, start,
+					 JBE_OFFLENFLD(entry));
 	json_entry_value(data, entry & JENTRY_TYPEMASK, start,
 					 JBE_OFFLENFLD(entry), &value);
 	stub = (word & FORM_SPECIAL) != 0 ? json_value_stub(&value) : NULL;
 	if (stub == NULL)
 		json_set_value(run->document, &value, item);
+	else if (value.val.binary.len != sizeof(JsonStub))
+		json_raise_damaged(run->document, "Long member is malformed");
 	else
 		json_set_stub(run->document, stub, run->offset + run->head_size +
-				 json_stored_before(head, first, first + member), item);
+					  json_stored_before(head, first, first + member), item);
 }
 
 /*
@@ -267,11 +289,11 @@ json_descend(JsonItem *container, const char *head, int child)
 
 /* The last child of a directory whose first key is not above key; or -1. */
 int
-json_child_with_key(const char *head, const char *key, uint32 length)
+json_child_with_key(const JsonItem *container, const char *head,
+					const char *key, uint32 length)
 {
 	const JsonDirectory *directory = (const JsonDirectory *) head;
-	const char *keys = head +
-		directory_fixed_size(true, directory->children);
+	uint32		fixed = directory_fixed_size(true, directory->children);
 	int			low = 0;
 	int			high = directory->children;
 
@@ -280,12 +302,14 @@ json_child_with_key(const char *head, const char *key, uint32 length)
 		int			middle = (low + high) / 2;
 		uint32		start = middle == 0 ? 0 :
 			directory_get(directory, DIRECTORY_KEY_END, middle - 1);
-		uint32		size = directory_get(directory, DIRECTORY_KEY_END,
-										 middle) - start;
-		bool		above = size > length;
+		uint32		end = directory_get(directory, DIRECTORY_KEY_END, middle);
+		bool		above = end - start > length;
 
-		if (size == length)
-			above = memcmp(keys + start, key, length) > 0;
+		if (end < start || (uint64) fixed + end > container->head_size)
+			json_raise_damaged(container->document,
+							   "Key reaches past the end of the directory");
+		if (end - start == length)
+			above = memcmp(head + fixed + start, key, length) > 0;
 		if (above)
 			high = middle;
 		else
@@ -339,7 +363,7 @@ json_find_key(const JsonItem *object, const char *key, int length,
 	else
 		while (form_is_directory(head = json_view_head(&at)))
 		{
-			int			child = json_child_with_key(head, key, length);
+			int			child = json_child_with_key(&at, head, key, length);
 
 			if (child < 0)
 				return false;

@@ -30,12 +30,28 @@
 #include "node_format.h"
 
 /*
+ * What is wrong with a window that has no bytes of its own, behind a piece
+ * that has Refs, if there is one (frame->refs > 0); NULL when nothing is.
+ */
+static const char *
+window_problem(const PieceHeader *head, const PieceHeader *frame)
+{
+	if (frame->refs == 0)
+		return "Frame has no bytes";
+	if (frame->inline_size != 0 || frame->method != head->method ||
+		frame->frame_size != head->frame_size)
+		return "Window is on another frame than the one before it";
+	return NULL;
+}
+
+/*
  * What is wrong with one piece at data, of which limit bytes may be read,
- * in the node with that header; NULL when nothing is.  *head is set.
+ * in the node with that header; NULL when nothing is.  *head is set, and
+ * *frame, the last piece that has Refs, goes along.
  */
 static const char *
 piece_problem(const char *data, size_t limit, const NodeHeader *node,
-			  PieceHeader *head)
+			  PieceHeader *head, PieceHeader *frame)
 {
 	bool		delta = (node->flags & NODE_FLAG_DELTA) != 0;
 	const Ref  *refs;
@@ -64,11 +80,13 @@ piece_problem(const char *data, size_t limit, const NodeHeader *node,
 	}
 	if (head->method >= CODEC_COUNT)
 		return "Unknown compression method";
-	if (head->refs == 0 && head->inline_size == 0)
-		return "Frame has no bytes";
 	if (head->frame_size < head->size ||
 		head->frame_size - head->size < head->skip)
 		return "Window lies outside its frame";
+	if (head->refs == 0 && head->inline_size == 0)
+		return window_problem(head, frame);
+	if (head->refs > 0)
+		*frame = *head;
 	return NULL;
 }
 
@@ -126,6 +144,7 @@ static const char *
 rope_problem(const char *node, size_t size)
 {
 	RopeHeader	head;
+	PieceHeader frame = {0};
 	size_t		end = size;
 	size_t		at = sizeof(RopeHeader);
 	size_t		inline_size = 0;
@@ -152,7 +171,8 @@ rope_problem(const char *node, size_t size)
 	{
 		PieceHeader piece;
 
-		problem = piece_problem(node + at, end - at, &head.node, &piece);
+		problem = piece_problem(node + at, end - at, &head.node, &piece,
+								&frame);
 		if (problem != NULL)
 			return problem;
 		at += PIECE_SIZE(piece.refs);
@@ -253,6 +273,8 @@ node_pieces_begin(PieceCursor *cursor, const void *node)
 	for (int i = 0; i < head->count; i++)
 		at += PIECE_SIZE(((const PieceHeader *) at)->refs);
 	cursor->bytes = at;
+	cursor->refs = NULL;
+	cursor->ref_count = 0;
 }
 
 /* Set *piece to the next piece and return true; false at the end. */
@@ -262,11 +284,22 @@ node_pieces_next(PieceCursor *cursor, Piece *piece)
 	if (cursor->left == 0)
 		return false;
 	memcpy(&piece->head, cursor->next, sizeof(PieceHeader));
+	piece->place = cursor->next;
 	piece->refs = (const Ref *) (cursor->next + sizeof(PieceHeader));
 	piece->bytes = cursor->bytes;
 	cursor->next += PIECE_SIZE(piece->head.refs);
 	cursor->bytes += piece->head.inline_size;
 	cursor->left--;
+	if (piece->head.refs == 0 && piece->head.inline_size == 0)
+	{
+		piece->refs = cursor->refs;
+		piece->head.refs = cursor->ref_count;
+	}
+	else if (piece->head.refs > 0)
+	{
+		cursor->refs = piece->refs;
+		cursor->ref_count = piece->head.refs;
+	}
 	return true;
 }
 

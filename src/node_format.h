@@ -54,7 +54,9 @@
  * Frame: a run of bytes of the value, compressed as one unit with `method`.
  * Its stored form is the piece's inline bytes, followed by the bytes of its
  * DATA nodes, in order.  A frame that several windows show has no inline
- * bytes: they move to a DATA node when it is cut.
+ * bytes: they move to a DATA node when it is cut.  A window with neither Refs
+ * nor inline bytes shows the frame of the nearest piece before it that has
+ * Refs, so that many small edits of a long frame take few bytes.
  *
  * Ref: where a child is, how many bytes its node has, and the CRC-32C of
  * them.  The CRC is what the parent holds against a stale or damaged child;
@@ -131,10 +133,11 @@ typedef struct Ref
 
 #define PIECE_SIZE(refs)	(sizeof(PieceHeader) + (refs) * sizeof(Ref))
 
-/* A piece as read: pointers into the node. */
+/* A piece as read: pointers into the node.  Refs may be those of another. */
 typedef struct Piece
 {
-	PieceHeader head;
+	PieceHeader head;			/* with the number of Refs of its frame */
+	const char *place;			/* where its header is */
 	const Ref  *refs;
 	const char *bytes;			/* head.inline_size of them */
 } Piece;
@@ -145,6 +148,8 @@ typedef struct PieceCursor
 	const char *next;			/* next piece */
 	const char *bytes;			/* its inline bytes */
 	int			left;
+	const Ref  *refs;			/* of the last piece that has some */
+	int			ref_count;
 } PieceCursor;
 
 /* Walks packed splices, which may be damaged. */

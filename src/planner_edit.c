@@ -19,7 +19,9 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -28,6 +30,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
 
 #include "planner_edit.h"
 
@@ -260,20 +263,27 @@ edit_merge(List *lists, Replacement *replacement)
 	}
 }
 
-/* Does the statement change a table of ours there? */
+/*
+ * Does the statement change tables of ours only?  A row that moves to another
+ * partition must not meet an access method that does not know edits.
+ */
 static bool
 changes_ours(const PlannedStmt *statement, const ModifyTable *modify)
 {
+	Index		index = modify->rootRelation > 0 ? modify->rootRelation :
+		(Index) linitial_int(modify->resultRelations);
+	Oid			relid = rt_fetch(index, statement->rtable)->relid;
 	ListCell   *cell;
 
-	foreach(cell, modify->resultRelations)
+	foreach(cell, find_all_inheritors(relid, NoLock, NULL))
 	{
-		if (planner_has_access_method(rt_fetch(lfirst_int(cell),
-											   statement->rtable)->relid,
-									  function_map_access_method()))
-			return true;
+		Oid			member = lfirst_oid(cell);
+
+		if (get_rel_relkind(member) != RELKIND_PARTITIONED_TABLE &&
+			!planner_has_access_method(member, function_map_access_method()))
+			return false;
 	}
-	return false;
+	return true;
 }
 
 static void

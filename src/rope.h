@@ -6,7 +6,8 @@
  * A rope is a B+tree of pieces (node_format.h): level 1 holds windows on
  * compressed frames, the levels above hold subtrees.  rope_read.c reads it,
  * rope_build.c writes new nodes, rope_frame.c makes frames, rope_diff.c
- * finds what of an old rope a new value can keep.
+ * finds what of an old rope a new value can keep, rope_splice.c is told so by a
+ * piece table.
  *
  * The idea of an ordered tree of byte runs is that of Boehm, Atkinson and
  * Plass, "Ropes: an Alternative to Strings" (1995); windows on runs that

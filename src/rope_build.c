@@ -77,11 +77,13 @@ lay_out(RopeBuilder *builder, int level, int count, bool root)
 	for (int i = 0; i < count; i++)
 	{
 		Piece	   *piece = &pieces[i].piece;
+		PieceHeader own = piece->head;
 
-		memcpy(at, &piece->head, sizeof(PieceHeader));
-		memcpy(at + sizeof(PieceHeader), piece->refs,
-			   piece->head.refs * sizeof(Ref));
-		at += PIECE_SIZE(piece->head.refs);
+		if (pieces[i].shares)
+			own.refs = 0;
+		memcpy(at, &own, sizeof(PieceHeader));
+		memcpy(at + sizeof(PieceHeader), piece->refs, own.refs * sizeof(Ref));
+		at += PIECE_SIZE(own.refs);
 		head.inline_size += piece->head.inline_size;
 		head.size += piece->head.size;
 	}
@@ -168,23 +170,6 @@ note_kept(RopeBuilder *builder, int count)
 	}
 }
 
-/* Remove the first count pieces of a level. */
-static void
-level_shift(RopeBuilder *builder, int level, int count)
-{
-	BuildLevel *l = &builder->levels[level];
-
-	for (int i = 0; i < count; i++)
-	{
-		Piece	   *piece = &l->pieces[i].piece;
-
-		l->bytes -= piece_node_size(&piece->head);
-		pfree(unconstify(Ref *, piece->refs));
-	}
-	l->count -= count;
-	memmove(l->pieces, l->pieces + count, l->count * sizeof(BuildPiece));
-}
-
 /* Write the first count pieces of a level as a node of the level above. */
 static void
 emit(RopeBuilder *builder, int level, int count)
@@ -211,37 +196,8 @@ emit(RopeBuilder *builder, int level, int count)
 	piece.refs = &ref;
 	if (level == 1)
 		note_kept(builder, count);
-	level_shift(builder, level, count);
+	rope_level_shift(&builder->levels[level], count);
 	level_add(builder, level + 1, &piece, false, false);
-}
-
-/*
- * How many of the level's first pieces to write as a node: about target
- * bytes of them, and what is joined stays together.  What comes from a node
- * of an old tree may have been laid out for larger nodes than we write now;
- * together it is never more than NODE_SIZE_MAX.
- */
-static int
-node_end(RopeBuilder *builder, BuildLevel *l, Size target)
-{
-	Size		total = 0;
-	int			end = 0;
-
-	for (int i = 0; i < l->count; i++)
-	{
-		Size		size = piece_node_size(&l->pieces[i].piece.head);
-
-		if (i > 0 && !l->pieces[i].joined)
-		{
-			end = i;
-			if (total >= target)
-				return end;
-		}
-		if (total + size > builder->limits.capacity && end > 0)
-			return end;
-		total += size;
-	}
-	return l->count;
 }
 
 /* Write all of a level, spread evenly over as few nodes as it takes. */
@@ -255,81 +211,9 @@ level_close(RopeBuilder *builder, int level)
 		Size		nodes = (l->bytes + builder->limits.capacity - 1) /
 			builder->limits.capacity;
 
-		emit(builder, level, node_end(builder, l, l->bytes / nodes));
+		emit(builder, level, rope_level_node_end(l, l->bytes / nodes,
+												 builder->limits.capacity));
 	}
-}
-
-/* A copy of the piece with refs and bytes of its own, in one allocation. */
-static void
-copy_piece(RopeBuilder *builder, Piece *target, const Piece *source)
-{
-	Size		refs_size = source->head.refs * sizeof(Ref);
-	char	   *copy = MemoryContextAlloc(builder->context,
-										  refs_size +
-										  source->head.inline_size + 1);
-
-	target->head = source->head;
-	if (refs_size > 0)
-		memcpy(copy, source->refs, refs_size);
-	if (source->head.inline_size > 0)
-		memcpy(copy + refs_size, source->bytes, source->head.inline_size);
-	target->refs = (Ref *) copy;
-	target->bytes = copy + refs_size;
-}
-
-/* Make room for one piece at index at of a level. */
-static BuildPiece *
-level_insert(RopeBuilder *builder, int level, int at)
-{
-	BuildLevel *l = &builder->levels[level];
-
-	if (l->count == l->capacity)
-	{
-		l->capacity = Max(32, l->capacity * 2);
-		if (l->pieces == NULL)
-			l->pieces = MemoryContextAlloc(builder->context,
-										   l->capacity * sizeof(BuildPiece));
-		else
-			l->pieces = repalloc(l->pieces, l->capacity * sizeof(BuildPiece));
-	}
-	memmove(l->pieces + at + 1, l->pieces + at,
-			(l->count - at) * sizeof(BuildPiece));
-	l->count++;
-	return &l->pieces[at];
-}
-
-/*
- * If an earlier piece shows the same frame as the one at index at, join all
- * that follow it.
- */
-static void
-mark_joined(BuildPiece *pieces, int at)
-{
-	for (int i = at - 1; i >= 0; i--)
-	{
-		if (piece_same_frame(&pieces[i].piece, &pieces[at].piece))
-		{
-			while (++i <= at)
-				pieces[i].joined = true;
-			return;
-		}
-	}
-}
-
-/* Append a piece to a level. */
-static void
-level_append(RopeBuilder *builder, int level, const Piece *piece, bool joined,
-			 bool old)
-{
-	BuildLevel *l = &builder->levels[level];
-	BuildPiece *build = level_insert(builder, level, l->count);
-
-	copy_piece(builder, &build->piece, piece);
-	build->joined = joined && l->count > 1;
-	build->old = old;
-	l->bytes += piece_node_size(&piece->head);
-	if (level == 1)
-		mark_joined(l->pieces, l->count - 1);
 }
 
 /*
@@ -343,14 +227,18 @@ level_spill(RopeBuilder *builder, int level)
 	BuildLevel *l = &builder->levels[level];
 
 	while (l->bytes > 2 * builder->limits.capacity)
-		emit(builder, level, node_end(builder, l, builder->limits.capacity));
+		emit(builder, level,
+			 rope_level_node_end(l, builder->limits.capacity,
+								 builder->limits.capacity));
 }
 
 static void
 level_add(RopeBuilder *builder, int level, const Piece *piece, bool joined,
 		  bool old)
 {
-	level_append(builder, level, piece, joined, old);
+	BuildLevel *l = &builder->levels[level];
+
+	rope_level_insert(l, builder->context, l->count, piece, joined, old);
 	level_spill(builder, level);
 }
 
@@ -405,14 +293,7 @@ level_unshift(RopeBuilder *builder, int level, const Piece *piece)
 	node_pieces_begin(&cursor, chunk.node);
 	while (node_pieces_next(&cursor, &next))
 	{
-		BuildPiece *build = level_insert(builder, level, at);
-
-		copy_piece(builder, &build->piece, &next);
-		build->joined = false;
-		build->old = true;
-		l->bytes += piece_node_size(&next.head);
-		if (level == 1)
-			mark_joined(l->pieces, at);
+		rope_level_insert(l, builder->context, at, &next, false, true);
 		at++;
 	}
 	chunk_store_release(&chunk);
@@ -423,6 +304,7 @@ static void
 append_broken(RopeBuilder *builder, int level, const Piece *piece)
 {
 	ChunkStore *store = builder->write->store;
+	BuildLevel *leaf = &builder->levels[1];
 	Chunk		chunk;
 	PieceCursor cursor;
 	Piece		next;
@@ -439,7 +321,8 @@ append_broken(RopeBuilder *builder, int level, const Piece *piece)
 								 builder->position);
 		else
 		{
-			level_append(builder, 1, &next, false, true);
+			rope_level_insert(leaf, builder->context, leaf->count, &next,
+							  false, true);
 			builder->position += next.head.size;
 		}
 	}
@@ -511,19 +394,27 @@ frame_closed(RopeBuilder *builder, const Piece *piece)
 static bool
 group_fits(RopeBuilder *builder, const Piece *piece, int first, uint32 gap)
 {
+	const RopeLimits *limits = &builder->limits;
 	BuildLevel *l = &builder->levels[1];
 	Size		size = piece_node_size(&piece->head);
+	int			last = l->count - 1;
 
+	if (gap > GAP_NODES * limits->node_payload)
+		return false;
+	while (l->pieces[last].piece.head.refs == 0)
+		last--;
+	if (gap <= limits->inline_size &&
+		rope_level_can_share(&l->pieces[last].piece, piece))
+		size = PIECE_SIZE(0);
+	if (gap > limits->inline_size)
+		size += PIECE_SIZE(Min(5, limits->max_refs)) + limits->inline_size;
+	else if (gap > 0)
+		size += PIECE_SIZE(0) + gap;
 	while (first > 0 && l->pieces[first].joined)
 		first--;
-	if (gap > GAP_NODES * builder->limits.node_payload)
-		return false;
-	if (gap > 0)
-		size += PIECE_SIZE(Min(5, builder->limits.max_refs)) +
-			Min(gap, builder->limits.inline_size);
 	for (int i = first; i < l->count; i++)
-		size += piece_node_size(&l->pieces[i].piece.head);
-	return size <= builder->limits.capacity;
+		size += build_piece_size(&l->pieces[i]);
+	return size <= limits->capacity;
 }
 
 /*
@@ -583,14 +474,8 @@ level_is_top(RopeBuilder *builder, int level)
 static bool
 level_pop_old(RopeBuilder *builder, int level, Piece *piece)
 {
-	BuildLevel *l = &builder->levels[level];
-
-	if (level > NODE_MAX_LEVEL || l->count == 0 ||
-		!l->pieces[l->count - 1].old)
-		return false;
-	*piece = l->pieces[--l->count].piece;
-	l->bytes -= piece_node_size(&piece->head);
-	return true;
+	return level <= NODE_MAX_LEVEL &&
+		rope_level_pop_old(&builder->levels[level], piece);
 }
 
 /* Write all pieces of the level as the root; returns its address. */

@@ -14,23 +14,8 @@
 #include "postgres.h"
 
 #include "rope.h"
+#include "rope_level.h"
 #include "settings.h"
-
-/* A piece that waits for its node to be written. */
-typedef struct BuildPiece
-{
-	Piece		piece;			/* refs and bytes are copies of our own */
-	bool		joined;			/* must be in the node of the one before */
-	bool		old;			/* its refs are of the old tree */
-} BuildPiece;
-
-typedef struct BuildLevel
-{
-	BuildPiece *pieces;
-	int			count;
-	int			capacity;
-	Size		bytes;			/* that the pieces take in a node */
-} BuildLevel;
 
 /* Shows bytes of the new value, until the next call. */
 typedef const char *(*RopeShow) (void *arg, uint32 offset, uint32 length);
@@ -103,12 +88,5 @@ extern void rope_frame_move_out(RopeBuilder *builder, Piece *piece,
 
 /* The most fresh bytes, in nodes, between two windows on the same frame. */
 #define GAP_NODES	4
-
-/* Bytes that a piece takes in its node. */
-static inline Size
-piece_node_size(const PieceHeader *head)
-{
-	return PIECE_SIZE(head->refs) + head->inline_size;
-}
 
 #endif							/* PG_TOASTER_ROPE_BUILD_H */

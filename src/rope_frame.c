@@ -292,7 +292,7 @@ take_back(RopeBuilder *builder, uint32 end)
 		if (head->refs > 0 && (!last->old || head->size / 2 > run))
 			return;
 		l->count--;
-		l->bytes -= piece_node_size(head);
+		l->bytes -= build_piece_size(last);
 		builder->position -= head->size;
 	}
 }

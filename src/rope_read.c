@@ -503,7 +503,7 @@ frame_seen(const void *node, const Piece *piece)
 
 	node_pieces_begin(&cursor, node);
 	while (node_pieces_next(&cursor, &earlier) &&
-		   earlier.refs != piece->refs)
+		   earlier.place != piece->place)
 	{
 		if (piece_same_frame(&earlier, piece))
 			return true;

@@ -38,6 +38,12 @@
 #define DELTA_LIMIT(limits)		((limits)->capacity / 2)
 #define DELTA_LIMIT_ALONE(size) ((size) / 4)
 
+/* The most windows that a piece is cut into: what a node has room for. */
+#define SPLICE_WINDOWS	64
+
+/* A window takes two pieces' headers, its own and that of the next gap. */
+#define SHORTEST_WINDOW ((uint32) (4 * sizeof(PieceHeader)))
+
 /* A range of the base that stays. */
 typedef struct Kept
 {
@@ -317,14 +323,13 @@ show_new(void *arg, uint32 offset, uint32 length)
 	return splicer->shown;
 }
 
-/* Add a window to those chosen, at most most: the longest are kept. */
+/* Add a window to those chosen; when there are too many, the longest stay. */
 static int
-choose_window(RopeWindow *windows, int count, int most,
-			  const RopeWindow *window)
+choose_window(RopeWindow *windows, int count, const RopeWindow *window)
 {
 	int			shortest = 0;
 
-	if (count < most)
+	if (count < SPLICE_WINDOWS)
 	{
 		windows[count] = *window;
 		return count + 1;
@@ -344,27 +349,53 @@ choose_window(RopeWindow *windows, int count, int most,
 }
 
 /*
- * Windows that are far apart cannot be in one node, as those on a frame must
- * be.  Move those that can, and show most, to the front; returns their number.
+ * Bytes that a window takes in its node, with the fresh bytes between it and
+ * the one before it; more than a node has if they are too far apart.
+ */
+static Size
+window_cost(const RopeLimits *limits, const Piece *piece,
+			const RopeWindow *before, const RopeWindow *window)
+{
+	uint32		gap = window->offset - before->offset - before->size;
+	int			refs = piece->head.refs + (piece->head.inline_size > 0);
+
+	if (gap <= limits->inline_size)
+		return 2 * PIECE_SIZE(0) + gap;
+	if (gap <= GAP_NODES * limits->node_payload)
+		return PIECE_SIZE(refs) + PIECE_SIZE(Min(5, limits->max_refs)) +
+			limits->inline_size;
+	return limits->capacity + 1;
+}
+
+/*
+ * Windows on a frame must be in one node.  Move the run of them that has room
+ * there and shows most to the front; returns their number.
  */
 static int
-choose_group(RopeWindow *windows, int count, uint32 most_apart)
+choose_run(const RopeLimits *limits, const Piece *piece, RopeWindow *windows,
+		   int count)
 {
+	Size		costs[SPLICE_WINDOWS];
+	Size		cost = 0;
+	uint32		shown = 0;
 	uint32		best_shown = 0;
 	int			best = 0;
 	int			best_count = 0;
-	uint32		shown = 0;
 	int			first = 0;
 
 	for (int i = 0; i < count; i++)
 	{
-		if (i > first && windows[i].offset - windows[i - 1].offset -
-			windows[i - 1].size > most_apart)
-		{
-			first = i;
-			shown = 0;
-		}
+		costs[i] = i == first ? piece_node_size(&piece->head) + sizeof(Ref) :
+			window_cost(limits, piece, &windows[i - 1], &windows[i]);
+		cost += costs[i];
 		shown += windows[i].size;
+		while (first < i && cost > limits->capacity)
+		{
+			shown -= windows[first].size;
+			cost -= costs[first + 1];
+			costs[first + 1] = costs[first];
+			first++;
+		}
 		if (shown > best_shown)
 		{
 			best_shown = shown;
@@ -374,18 +405,6 @@ choose_group(RopeWindow *windows, int count, uint32 most_apart)
 	}
 	memmove(windows, windows + best, best_count * sizeof(RopeWindow));
 	return best_count;
-}
-
-/* The most windows on the piece's frame that a node has room for. */
-static int
-most_windows(Splicer *splicer, const Piece *piece)
-{
-	RopeLimits *limits = &splicer->limits;
-	int			refs = piece->head.refs + (piece->head.inline_size > 0);
-	Size		size = PIECE_SIZE(refs) +
-		PIECE_SIZE(Min(5, limits->max_refs)) + limits->inline_size / 4;
-
-	return Max(1, Min(ROPE_WINDOWS, limits->capacity / size));
 }
 
 /*
@@ -398,10 +417,8 @@ choose_windows(Splicer *splicer, const Piece *piece, uint32 start,
 			   RopeWindow *windows)
 {
 	const PieceHeader *head = &piece->head;
-	RopeLimits *limits = &splicer->limits;
 	uint32		end = start + head->size;
 	bool		cut = head->refs > 0 || head->method == CODEC_NONE;
-	int			most = most_windows(splicer, piece);
 	int			count = 0;
 
 	for (int i = splicer->next; i < splicer->kept_count &&
@@ -413,10 +430,10 @@ choose_windows(Splicer *splicer, const Piece *piece, uint32 start,
 		RopeWindow	window = {from - start, size,
 		kept->offset + (from - kept->base)};
 
-		if (size == head->size || (cut && size >= limits->inline_size))
-			count = choose_window(windows, count, most, &window);
+		if (size == head->size || (cut && size >= SHORTEST_WINDOW))
+			count = choose_window(windows, count, &window);
 	}
-	return choose_group(windows, count, GAP_NODES * limits->node_payload);
+	return choose_run(&splicer->limits, piece, windows, count);
 }
 
 /* Go through a node of the base, whose value starts at start. */
@@ -440,7 +457,7 @@ splice_node(Splicer *splicer, const Chunk *chunk, uint32 start)
 
 		if (level == 1)
 		{
-			RopeWindow	windows[ROPE_WINDOWS];
+			RopeWindow	windows[SPLICE_WINDOWS];
 			int			count = choose_windows(splicer, &piece, start,
 											   windows);
 

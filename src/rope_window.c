@@ -31,7 +31,7 @@ rope_window_worth(const void *node, const Piece *piece,
 	node_pieces_begin(&cursor, node);
 	while (node_pieces_next(&cursor, &other))
 	{
-		if (other.refs != piece->refs && piece_same_frame(&other, piece))
+		if (other.place != piece->place && piece_same_frame(&other, piece))
 			shown += other.head.size;
 	}
 	return shown * 2 >= piece->head.frame_size;

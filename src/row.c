@@ -43,7 +43,7 @@
 
 #include "chunk_store.h"
 #include "codec.h"
-#include "edit.h"
+#include "document.h"
 #include "logical.h"
 #include "pointer.h"
 #include "row.h"
@@ -51,6 +51,7 @@
 #include "row_compress.h"
 #include "settings.h"
 #include "stats.h"
+#include "toast_am.h"
 #include "toaster.h"
 
 /* Shorter values are never moved out by pg_toaster.min_tree_size. */
@@ -377,46 +378,63 @@ row_own_pointer(Relation rel, Datum datum, TreePointer *pointer)
 	return pointer->toastrelid == rel->rd_rel->reltoastrelid;
 }
 
-/*
- * Is the new value of a column an edit of its old one that is to be written
- * as such?  Where it is not, it is read whole like any other pointer.
- */
+/* The edit that the new value of a column is, of its old value; or NULL. */
 static const Edit *
 column_edit(RowPlan *plan, int i)
 {
 	Form_pg_attribute attr = TupleDescAttr(RelationGetDescr(plan->rel), i);
-	Size		least = settings_min_tree_size > 0 ? settings_min_tree_size :
-		RelationGetToastTupleTarget(plan->rel, TOAST_TUPLE_TARGET);
 	TreePointer pointer;
 	TreePointer old;
 	const Edit *edit;
 
 	if (plan->isnull[i] || plan->old_isnull[i] || attr->attlen != -1 ||
-		attr->attstorage == TYPSTORAGE_PLAIN ||
 		!row_own_pointer(plan->rel, plan->values[i], &pointer) ||
 		!address_is_in_memory(pointer.address) ||
-		!row_own_pointer(plan->rel, plan->old_values[i], &old) ||
-		pointer.size < Max(least, SMALLEST_TREE))
+		!row_own_pointer(plan->rel, plan->old_values[i], &old))
 		return NULL;
 	edit = edit_get(pointer.address);
 	return old.address == edit->origin.address &&
 		old.size == edit->origin.size ? edit : NULL;
 }
 
+/* The flat value of an edit. */
+static Datum
+edit_flat(const Edit *edit)
+{
+	Size		size = VARHDRSZ + edit->pointer.size;
+	struct varlena *flat = palloc(size);
+
+	SET_VARSIZE(flat, size);
+	document_fetch_edit(edit, 0, edit->pointer.size, VARDATA(flat));
+	return PointerGetDatum(flat);
+}
+
 /*
- * Find the columns whose old value was edited.  Until they are stored they
- * pass for unchanged.
+ * Find the columns whose old value was edited.  What need not be a tree is
+ * made flat; the others pass for unchanged until they are stored.
  */
 static void
 plan_edits(RowPlan *plan)
 {
-	int			natts = RelationGetNumberOfAttributes(plan->rel);
+	TupleDesc	desc = RelationGetDescr(plan->rel);
+	Size		least = settings_min_tree_size > 0 ?
+		Max(settings_min_tree_size, SMALLEST_TREE) :
+		RelationGetToastTupleTarget(plan->rel, TOAST_TUPLE_TARGET);
 
-	for (int i = 0; i < natts; i++)
+	for (int i = 0; i < desc->natts; i++)
 	{
-		plan->columns[i].edit = column_edit(plan, i);
-		if (plan->columns[i].edit != NULL)
+		const Edit *edit = column_edit(plan, i);
+
+		if (edit == NULL)
+			continue;
+		if (edit->pointer.size < least ||
+			TupleDescAttr(desc, i)->attstorage == TYPSTORAGE_PLAIN)
+			plan->values[i] = edit_flat(edit);
+		else
+		{
 			plan->values[i] = plan->old_values[i];
+			plan->columns[i].edit = edit;
+		}
 	}
 }
 
@@ -622,26 +640,45 @@ row_plan_store(RowPlan *plan, int options)
 	return tuple;
 }
 
+/* Is the datum a value that was edited in memory? */
+static bool
+is_in_memory(Form_pg_attribute attr, Datum datum)
+{
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
+	TreePointer pointer;
+
+	if (attr->attlen != -1 || !VARATT_IS_EXTERNAL_ONDISK(value))
+		return false;
+	pointer_read(value, &pointer);
+	return address_is_in_memory(pointer.address) &&
+		toast_am_is_ours(&pointer);
+}
+
 /*
- * Put pointers to what was written into the caller's copy of the row, where
- * it has edits in memory.
+ * The row is written.  Put pointers to what was written into the caller's
+ * tuple, which it was planned from, where that has edits in memory.  False
+ * when it has others, which were read whole.
  */
-void
+bool
 row_plan_settle(RowPlan *plan, HeapTuple tuple)
 {
 	TupleDesc	desc = RelationGetDescr(plan->rel);
+	bool		settled = true;
 
-	for (int i = 0; i < desc->natts; i++)
+	for (int i = 0; HeapTupleHasExternal(tuple) && i < desc->natts; i++)
 	{
 		bool		isnull;
-		Datum		datum;
+		Datum		datum = heap_getattr(tuple, i + 1, desc, &isnull);
 
-		if (plan->columns[i].edit == NULL)
+		if (isnull || !is_in_memory(TupleDescAttr(desc, i), datum))
 			continue;
-		datum = heap_getattr(tuple, i + 1, desc, &isnull);
-		memcpy(DatumGetPointer(datum), DatumGetPointer(plan->values[i]),
-			   TOAST_POINTER_SIZE);
+		if (plan->columns[i].edit == NULL)
+			settled = false;
+		else
+			memcpy(DatumGetPointer(datum), DatumGetPointer(plan->values[i]),
+				   TOAST_POINTER_SIZE);
 	}
+	return settled;
 }
 
 /* The row is written: delete what it no longer uses, free the plan. */

@@ -24,7 +24,7 @@ extern RowPlan *row_plan(Relation rel, HeapTuple tuple, HeapTuple old_tuple);
 extern bool row_plan_writes(const RowPlan *plan);
 extern bool row_plan_changes(const RowPlan *plan, Bitmapset *columns);
 extern HeapTuple row_plan_store(RowPlan *plan, int options);
-extern void row_plan_settle(RowPlan *plan, HeapTuple tuple);
+extern bool row_plan_settle(RowPlan *plan, HeapTuple tuple);
 extern void row_plan_finish(RowPlan *plan);
 extern void row_plan_cancel(RowPlan *plan);
 

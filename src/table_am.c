@@ -61,6 +61,28 @@ copy_header(HeapTuple tuple, HeapTuple stored)
 		(from->t_infomask2 & HEAP2_XACT_MASK);
 }
 
+/*
+ * Finish a plan whose row is stored.  tuple, the slot's or a copy of it, gets
+ * the header of the stored one.  What was edited in memory does not outlive
+ * the row: the slot gets what was stored in its place.
+ */
+static void
+finish_plan(RowPlan *plan, TupleTableSlot *slot, HeapTuple tuple, bool is_copy,
+			HeapTuple stored)
+{
+	ItemPointerData tid = stored->t_self;
+	Oid			table = stored->t_tableOid;
+
+	copy_header(tuple, stored);
+	if (!row_plan_settle(plan, tuple))
+		ExecForceStoreHeapTuple(heap_copytuple(stored), slot, true);
+	else if (is_copy && HeapTupleHasExternal(tuple))
+		ExecForceStoreHeapTuple(heap_copytuple(tuple), slot, true);
+	slot->tts_tid = tid;
+	slot->tts_tableOid = table;
+	row_plan_finish(plan);
+}
+
 /* Insert the slot's row; spec_token is 0 if it is not speculative. */
 static void
 insert_row(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
@@ -84,14 +106,15 @@ insert_row(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 		options |= HEAP_INSERT_SPECULATIVE;
 	}
 	if (plan == NULL)
+	{
 		heap_insert(rel, tuple, cid, options, bistate);
+		slot->tts_tid = tuple->t_self;
+	}
 	else
 	{
 		heap_seam_insert(rel, stored, cid, options, bistate);
-		copy_header(tuple, stored);
-		row_plan_finish(plan);
+		finish_plan(plan, slot, tuple, should_free, stored);
 	}
-	slot->tts_tid = tuple->t_self;
 	if (should_free)
 		pfree(tuple);
 }
@@ -292,8 +315,8 @@ row_visible(Relation rel, ItemPointer tid, Snapshot snapshot)
 
 /* Update a row that has trees, or will. */
 static TM_Result
-update_planned(Relation rel, ItemPointer otid, HeapTuple tuple,
-			   HeapTuple old, CommandId cid, Snapshot crosscheck, bool wait,
+update_planned(Relation rel, ItemPointer otid, TupleTableSlot *slot,
+			   HeapTuple tuple, bool is_copy, HeapTuple old, CommandId cid, Snapshot crosscheck, bool wait,
 			   TM_FailureData *tmfd, LockTupleMode *lockmode,
 			   CompatUpdateIndexes *update_indexes)
 {
@@ -337,9 +360,7 @@ update_planned(Relation rel, ItemPointer otid, HeapTuple tuple,
 		row_plan_cancel(plan);
 		return result;
 	}
-	copy_header(tuple, stored);
-	row_plan_settle(plan, tuple);
-	row_plan_finish(plan);
+	finish_plan(plan, slot, tuple, is_copy, stored);
 	return result;
 }
 
@@ -358,21 +379,18 @@ toaster_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 	slot->tts_tableOid = RelationGetRelid(rel);
 	tuple->t_tableOid = slot->tts_tableOid;
 	if (old == NULL)
+	{
 		result = compat_heap_update(rel, otid, tuple, cid, crosscheck, wait,
 									tmfd, lockmode, update_indexes);
-	else
-		result = update_planned(rel, otid, tuple, old, cid, crosscheck, wait,
-								tmfd, lockmode, update_indexes);
-	if (should_free && HeapTupleHasExternal(tuple))
-	{
-		/* what is in the slot may still be edits, this is what was written */
-		ExecForceStoreHeapTuple(tuple, slot, false);
-		ExecMaterializeSlot(slot);
-		slot->tts_tableOid = RelationGetRelid(rel);
+		slot->tts_tid = tuple->t_self;
 	}
-	slot->tts_tid = tuple->t_self;
-	if (old != NULL)
+	else
+	{
+		result = update_planned(rel, otid, slot, tuple, should_free, old, cid,
+								crosscheck, wait, tmfd, lockmode,
+								update_indexes);
 		heap_freetuple(old);
+	}
 	if (should_free)
 		pfree(tuple);
 	return result;

@@ -34,7 +34,8 @@ find_window(const NodeCopy *parent, const Piece *piece, Piece *earlier)
 	PieceCursor cursor;
 
 	node_pieces_begin(&cursor, parent->node);
-	while (node_pieces_next(&cursor, earlier) && earlier->refs != piece->refs)
+	while (node_pieces_next(&cursor, earlier) &&
+		   earlier->place != piece->place)
 	{
 		if (piece_same_frame(earlier, piece))
 			return true;

@@ -197,6 +197,28 @@ make_piece(unsigned char *data, int level, int inline_left, bool flaw)
 	return PIECE_SIZE(head.refs);
 }
 
+/*
+ * Make a window without bytes of its own, behind a piece with Refs but no
+ * inline bytes, or with a flaw in that; returns its size.
+ */
+static size_t
+make_window(unsigned char *data, const PieceHeader *frame, bool flaw)
+{
+	PieceHeader head = *frame;
+
+	head.refs = 0;
+	head.inline_size = 0;
+	if (flaw && frame->inline_size == 0)
+	{
+		if (random_below(2))
+			head.method = (head.method + 1) % CODEC_COUNT;
+		else
+			head.frame_size++;
+	}
+	memcpy(data, &head, sizeof(head));
+	return sizeof(head);
+}
+
 /* Make a ROPE node, with a flaw in one piece or none; returns its size. */
 static size_t
 make_rope(unsigned char *node, bool flaw)
@@ -204,6 +226,7 @@ make_rope(unsigned char *node, bool flaw)
 	int			count = 1 + random_below(20);
 	int			flaw_at = flaw ? (int) random_below(count) : -1;
 	RopeHeader	head = {{NODE_FORMAT, NODE_KIND_ROPE, 0, 0}, count, 0, 0};
+	PieceHeader frame = {0, 0, 0, 0, 0, 0};
 	size_t		at = sizeof(head);
 
 	head.node.level = random_below(3) == 0 ?
@@ -212,11 +235,19 @@ make_rope(unsigned char *node, bool flaw)
 	for (int i = 0; i < count; i++)
 	{
 		PieceHeader piece;
-		size_t		size = make_piece(node + at, head.node.level,
-									  random_below(2) ? 100 : 0,
-									  i == flaw_at);
+		size_t		size;
+		bool		flawed = i == flaw_at;
 
+		/* with inline bytes the frame is one that windows cannot share */
+		if (head.node.level == 1 && frame.refs > 0 && random_below(2) &&
+			(flawed || frame.inline_size == 0))
+			size = make_window(node + at, &frame, flawed);
+		else
+			size = make_piece(node + at, head.node.level,
+							  random_below(2) ? 100 : 0, flawed);
 		memcpy(&piece, node + at, sizeof(piece));
+		if (piece.refs > 0)
+			frame = piece;
 		head.inline_size += piece.inline_size;
 		head.size += piece.size;
 		at += size;
@@ -371,6 +402,20 @@ check_piece(const Piece *piece, int level, bool delta)
 	return NULL;
 }
 
+/* Is a window without bytes on the frame of the last piece with Refs? */
+static const char *
+check_window(const Piece *piece, const Piece *frame)
+{
+	if (frame->head.refs == 0)
+		return "a frame without bytes is sound";
+	if (piece->refs != frame->refs || piece->head.refs != frame->head.refs)
+		return "a window has the wrong Refs";
+	return frame->head.inline_size == 0 &&
+		piece->head.method == frame->head.method &&
+		piece->head.frame_size == frame->head.frame_size ? NULL :
+		"a window on another frame is sound";
+}
+
 /* Walk a ROPE node that is said to be sound. */
 static const char *
 walk_rope(const char *node, size_t size)
@@ -381,6 +426,7 @@ walk_rope(const char *node, size_t size)
 	const char *next_bytes;
 	PieceCursor cursor;
 	Piece		piece;
+	Piece		frame = {{0, 0, 0, 0, 0, 0}, NULL, NULL, NULL};
 	uint64_t	total = 0;
 	size_t		inline_size = 0;
 	int			count = 0;
@@ -395,8 +441,13 @@ walk_rope(const char *node, size_t size)
 	next_bytes = cursor.bytes;
 	while (problem == NULL && node_pieces_next(&cursor, &piece))
 	{
-		problem = take_bytes((const char *) piece.refs - sizeof(PieceHeader),
-							 PIECE_SIZE(piece.head.refs), &next, end);
+		const PieceHeader *own = (const PieceHeader *) piece.place;
+
+		problem = take_bytes(piece.place, PIECE_SIZE(own->refs), &next, end);
+		if (problem == NULL && own->refs == 0 && own->inline_size == 0)
+			problem = check_window(&piece, &frame);
+		if (problem == NULL && own->refs > 0)
+			frame = piece;
 		if (problem == NULL)
 			problem = take_bytes(piece.bytes, piece.head.inline_size,
 								 &next_bytes, end);

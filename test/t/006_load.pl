@@ -49,6 +49,20 @@ UPDATE trees SET mark = :mark, doc = tree(:id, :mark) WHERE id = :id;
 SELECT 1 / (count(*) = 0)::int FROM mixed;
 END;
 ),
+	'edit_tree@6' => q(
+\set id random(1, 40)
+UPDATE trees SET mark = mark + 7, doc['mark'] = to_jsonb(mark + 7),
+	doc['deep']['mark'] = to_jsonb(mark + 7),
+	doc['list'][-1] = to_jsonb(mark + 7) WHERE id = :id;
+UPDATE trees SET mark = mark + 14, doc = jsonb_set(jsonb_insert(jsonb_set(doc,
+	'{mark}', to_jsonb(mark + 14)) #- '{list,-1}', '{list,9999}',
+	to_jsonb(mark + 14)) || jsonb_build_object('i', :id),
+	'{deep,mark}', to_jsonb(mark + 14)) WHERE id = :id;
+BEGIN;
+UPDATE trees SET mark = mark + 1, doc = jsonb_set(doc, '{mark}', '"lost"')
+	WHERE id = :id;
+ROLLBACK;
+),
 	'read_tree@6' => q(
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT 1 / (count(*) = 0)::int FROM mixed;
