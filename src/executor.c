@@ -29,22 +29,29 @@
 #include "planner_edit.h"
 #include "table_am.h"
 
+/* Does that part of the plan change the table? */
+static bool
+changes_table(const Plan *plan, const ResultRelInfo *info)
+{
+	return plan != NULL && IsA(plan, ModifyTable) &&
+		list_member_int(((const ModifyTable *) plan)->resultRelations,
+						info->ri_RangeTableIndex);
+}
+
 /* What changes the table in this statement. */
 static const ModifyTable *
 find_modify_table(const QueryDesc *query, const ResultRelInfo *info)
 {
-	List	   *plans = lcons(query->plannedstmt->planTree,
-							  query->plannedstmt->subplans);
+	const Plan *plan = query->plannedstmt->planTree;
 	ListCell   *cell;
 
-	foreach(cell, plans)
+	if (changes_table(plan, info))
+		return (const ModifyTable *) plan;
+	foreach(cell, query->plannedstmt->subplans)
 	{
-		const ModifyTable *modify = lfirst(cell);
-
-		if (modify != NULL && IsA(modify, ModifyTable) &&
-			list_member_int(modify->resultRelations,
-							info->ri_RangeTableIndex))
-			return modify;
+		plan = lfirst(cell);
+		if (changes_table(plan, info))
+			return (const ModifyTable *) plan;
 	}
 	return NULL;
 }

@@ -39,7 +39,7 @@ typedef struct Path
 	bool		found;			/* has it the member of the next step? */
 	JsonItem	member;
 	uint32		count_there;	/* members of that container */
-	int64		index;			/* in an array; where it would be, if not found */
+	int64		index;			/* in an array; if not found, where to be */
 	bool		behind;			/* behind the end of the array */
 	int64		beyond;			/* and so far */
 } Path;
@@ -389,7 +389,9 @@ edit_by_path(FunctionCallInfo fcinfo, PGFunction stock, bool insert_after)
 	if (ARR_NDIM(array) > 1)
 		edit_call_check(&edited, fcinfo, stock);
 	read_path(array, &path);
-	if (path.count > 0)
+	if (path.count == 0)
+		edit_call_check(&edited, fcinfo, stock);
+	else
 	{
 		follow(&edited, &path);
 		arguments[0] = JsonbPGetDatum(make_stand_in(&path));

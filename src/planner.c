@@ -203,7 +203,7 @@ replace_subscripts(SubscriptingRef *ref, Replacement *replacement)
 	extraction.opresulttype = JSONBOID;
 	extraction.inputcollid = DEFAULT_COLLATION_OID;
 	extraction.args = list_make2(ref->refexpr,
-								 planner_path_of_subscripts(ref->refupperindexpr));
+								 planner_subscript_path(ref->refupperindexpr));
 	extraction.location = -1;
 	if (subscripts_are_simple(ref->refupperindexpr))
 	{

@@ -66,7 +66,7 @@ subscript_as_text(Expr *subscript)
 
 /* The path that these subscripts make: a constant, if all of them are. */
 Expr *
-planner_path_of_subscripts(List *subscripts)
+planner_subscript_path(List *subscripts)
 {
 	ArrayExpr  *path = makeNode(ArrayExpr);
 	Datum	   *values = palloc(list_length(subscripts) * sizeof(Datum));
@@ -124,7 +124,7 @@ edit_assignment(Expr **expression, Replacement *replacement)
 	*expression = (Expr *)
 		makeFuncExpr(pair->ours, JSONBOID,
 					 list_make4(ref->refexpr,
-								planner_path_of_subscripts(ref->refupperindexpr),
+								planner_subscript_path(ref->refupperindexpr),
 								ref->refassgnexpr,
 								makeBoolConst(array, false)),
 					 InvalidOid, DEFAULT_COLLATION_OID,

@@ -28,6 +28,6 @@ extern bool planner_replace(Node *expression);
 extern bool planner_has_access_method(Oid relation, Oid access_method);
 
 extern void planner_edit(PlannedStmt *statement, Replacement *replacement);
-extern Expr *planner_path_of_subscripts(List *subscripts);
+extern Expr *planner_subscript_path(List *subscripts);
 
 #endif							/* PG_TOASTER_PLANNER_EDIT_H */

@@ -43,15 +43,14 @@
 
 #include "chunk_store.h"
 #include "codec.h"
-#include "document.h"
 #include "logical.h"
 #include "pointer.h"
-#include "row.h"
 #include "rope.h"
+#include "row.h"
 #include "row_compress.h"
+#include "row_edit.h"
 #include "settings.h"
 #include "stats.h"
-#include "toast_am.h"
 #include "toaster.h"
 
 /* Shorter values are never moved out by pg_toaster.min_tree_size. */
@@ -378,35 +377,23 @@ row_own_pointer(Relation rel, Datum datum, TreePointer *pointer)
 	return pointer->toastrelid == rel->rd_rel->reltoastrelid;
 }
 
-/* The edit that the new value of a column is, of its old value; or NULL. */
+/* The edit that a new value is, if it is one of the column's old value. */
 static const Edit *
 column_edit(RowPlan *plan, int i)
 {
-	Form_pg_attribute attr = TupleDescAttr(RelationGetDescr(plan->rel), i);
-	TreePointer pointer;
 	TreePointer old;
 	const Edit *edit;
 
-	if (plan->isnull[i] || plan->old_isnull[i] || attr->attlen != -1 ||
-		!row_own_pointer(plan->rel, plan->values[i], &pointer) ||
-		!address_is_in_memory(pointer.address) ||
-		!row_own_pointer(plan->rel, plan->old_values[i], &old))
+	if (plan->isnull[i] || plan->old_isnull[i])
 		return NULL;
-	edit = edit_get(pointer.address);
-	return old.address == edit->origin.address &&
-		old.size == edit->origin.size ? edit : NULL;
-}
-
-/* The flat value of an edit. */
-static Datum
-edit_flat(const Edit *edit)
-{
-	Size		size = VARHDRSZ + edit->pointer.size;
-	struct varlena *flat = palloc(size);
-
-	SET_VARSIZE(flat, size);
-	document_fetch_edit(edit, 0, edit->pointer.size, VARDATA(flat));
-	return PointerGetDatum(flat);
+	edit = row_edit_of(TupleDescAttr(RelationGetDescr(plan->rel), i),
+				   plan->values[i]);
+	if (edit == NULL ||
+		!row_own_pointer(plan->rel, plan->old_values[i], &old) ||
+		old.toastrelid != edit->origin.toastrelid ||
+		old.address != edit->origin.address || old.size != edit->origin.size)
+		return NULL;
+	return edit;
 }
 
 /*
@@ -429,7 +416,7 @@ plan_edits(RowPlan *plan)
 			continue;
 		if (edit->pointer.size < least ||
 			TupleDescAttr(desc, i)->attstorage == TYPSTORAGE_PLAIN)
-			plan->values[i] = edit_flat(edit);
+			plan->values[i] = row_edit_flat(edit);
 		else
 		{
 			plan->values[i] = plan->old_values[i];
@@ -640,20 +627,6 @@ row_plan_store(RowPlan *plan, int options)
 	return tuple;
 }
 
-/* Is the datum a value that was edited in memory? */
-static bool
-is_in_memory(Form_pg_attribute attr, Datum datum)
-{
-	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
-	TreePointer pointer;
-
-	if (attr->attlen != -1 || !VARATT_IS_EXTERNAL_ONDISK(value))
-		return false;
-	pointer_read(value, &pointer);
-	return address_is_in_memory(pointer.address) &&
-		toast_am_is_ours(&pointer);
-}
-
 /*
  * The row is written.  Put pointers to what was written into the caller's
  * tuple, which it was planned from, where that has edits in memory.  False
@@ -670,7 +643,7 @@ row_plan_settle(RowPlan *plan, HeapTuple tuple)
 		bool		isnull;
 		Datum		datum = heap_getattr(tuple, i + 1, desc, &isnull);
 
-		if (isnull || !is_in_memory(TupleDescAttr(desc, i), datum))
+		if (isnull || row_edit_of(TupleDescAttr(desc, i), datum) == NULL)
 			continue;
 		if (plan->columns[i].edit == NULL)
 			settled = false;

@@ -316,8 +316,9 @@ row_visible(Relation rel, ItemPointer tid, Snapshot snapshot)
 /* Update a row that has trees, or will. */
 static TM_Result
 update_planned(Relation rel, ItemPointer otid, TupleTableSlot *slot,
-			   HeapTuple tuple, bool is_copy, HeapTuple old, CommandId cid, Snapshot crosscheck, bool wait,
-			   TM_FailureData *tmfd, LockTupleMode *lockmode,
+			   HeapTuple tuple, bool is_copy, HeapTuple old, CommandId cid,
+			   Snapshot crosscheck, bool wait, TM_FailureData *tmfd,
+			   LockTupleMode *lockmode,
 			   CompatUpdateIndexes *update_indexes)
 {
 	RowPlan    *plan;
