@@ -27,7 +27,7 @@
 #include "toast_am.h"
 
 /* Parts up to that size are read, rather than made by an edit. */
-#define SHORT_PART	(4 * TOAST_TUPLE_TARGET)
+#define SHORT_PART	((int64) (4 * TOAST_TUPLE_TARGET))
 
 /* Is the datum a tree of ours?  Sets its size. */
 static bool

@@ -285,6 +285,11 @@ class JsonTwin:
             "SELECT name, session FROM toaster.stats"
             " WHERE name LIKE 'edits_%'"))
 
+    def note_edits(self):
+        """Add what the session has done with edits to the results."""
+        for name, count in self.edits().items():
+            self.results[name] = count
+
     def ask_edit(self, session, template):
         """Run an UPDATE that nobody but the table looks at, on a tree."""
         before = self.edits()
@@ -415,6 +420,7 @@ def run(twin, arguments, cluster):
     if twin.session.in_transaction:
         twin.session.commit()
     twin.compare()
+    twin.note_edits()
     if cluster and cluster.crashes():
         raise Difference("the server crashed")
     if 4 * twin.results["edits flattened"] > \

@@ -47,9 +47,9 @@ def target(edit):
     if rng.random() < 0.75:
         return "%s = %s" % (edit.column, edit.expression())
     edit.plain = False
-    return ", ".join("%s%s = %s" % (edit.column, edit.subscripts(),
-                                    edit.new())
-                     for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 6))))
+    return ", ".join("%s = %s" % (edit.column + places, edit.new_at(places))
+                     for places in (edit.subscripts() for _ in range(
+                         rng.choice((1, 1, 1, 2, 2, 3, 6)))))
 
 
 @statement(60, UPDATES)
@@ -61,7 +61,7 @@ def update(twin, session, table):
         sql = "UPDATE %s SET %s%s WHERE id = %d" % (
             table.path(), target(edit), more, ident)
         if more or not edit.plain or table.name in ("d1", "d2") \
-                or twin.rng.random() < 0.3:
+                or twin.rng.random() < 0.2:
             twin.ask(session, "edit", sql + returning(edit))
         else:
             twin.ask_edit(session, sql)
@@ -421,7 +421,7 @@ def with_triggers(twin, session, _table):
     session.control("SET twin.mode = ''", "settings")
     session.control("SET twin.log = 'off'", "settings")
     twin.ask(session, "trigger log", "SELECT op, id, part, doc, digest, same"
-             " FROM {s}.log ORDER BY op, id, doc, digest, part")
+             " FROM {s}.log ORDER BY op, id, doc, digest, part, same")
     twin.ask(session, "trigger log", "DELETE FROM {s}.log")
 
 

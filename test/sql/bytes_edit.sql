@@ -129,3 +129,7 @@ $$;
 CREATE TRIGGER look BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION look();
 CREATE TRIGGER look BEFORE UPDATE ON stock FOR EACH ROW EXECUTE FUNCTION look();
 SELECT agree, same, verify FROM edit($$v = v || '\x44'$$);
+-- nothing is left
+DROP TRIGGER look ON t;
+DROP TRIGGER look ON stock;
+SELECT result, agree, same, verify FROM edit($$v = substr(v, 100000000), t = left(t, -100000000)$$);
