@@ -24,18 +24,19 @@
 #include "utils/memutils.h"
 
 #include "document.h"
+#include "edit_call.h"
 #include "toast_am.h"
 
 /* Parts up to that size are read, rather than made by an edit. */
 #define SHORT_PART	((int64) (4 * TOAST_TUPLE_TARGET))
 
-/* Is the datum a tree of ours?  Sets its size. */
+/* Is the datum a tree of ours that may be edited here? */
 static bool
-is_tree(Datum datum, TreePointer *pointer)
+is_tree(FunctionCallInfo fcinfo, Datum datum, TreePointer *pointer)
 {
 	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 
-	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+	if (!VARATT_IS_EXTERNAL_ONDISK(value) || !edit_call_allowed(fcinfo))
 		return false;
 	pointer_read(value, pointer);
 	return toast_am_is_ours(pointer);
@@ -60,13 +61,14 @@ splice_value(const TreePointer *pointer, uint32 offset, uint32 remove,
  * other; false when they are no such parts.
  */
 static bool
-join(const TreePointer *left, Datum right, Datum *result)
+join(FunctionCallInfo fcinfo, const TreePointer *left, Datum right,
+	 Datum *result)
 {
 	TreePointer pointer;
 	Document   *document;
 	bool		ok;
 
-	if (!is_tree(right, &pointer))
+	if (!is_tree(fcinfo, right, &pointer))
 		return false;
 	document = document_overlay(left);
 	ok = document_append(document, &pointer);
@@ -92,11 +94,11 @@ concatenate(FunctionCallInfo fcinfo, PGFunction stock)
 	for (int i = 0; i < 2; i++)
 		sizes[i] = toast_raw_datum_size(values[i]) - VARHDRSZ;
 	tree = sizes[0] >= sizes[1] ? 0 : 1;
-	if (!is_tree(values[tree], &pointer) ||
+	if (!is_tree(fcinfo, values[tree], &pointer) ||
 		sizes[0] + sizes[1] > MaxAllocSize - VARHDRSZ)
 		return stock(fcinfo);
-	if (tree == 0 ? join(&pointer, values[1], &result) :
-		is_tree(values[0], &other) && join(&other, values[1], &result))
+	if (is_tree(fcinfo, values[0], &other) &&
+		join(fcinfo, &other, values[1], &result))
 		return result;
 	added = PG_DETOAST_DATUM_PACKED(values[1 - tree]);
 	size = VARSIZE_ANY_EXHDR(added);
@@ -133,7 +135,7 @@ overlay(FunctionCallInfo fcinfo, PGFunction stock, bool has_length)
 	int64		length;
 	uint32		offset;
 
-	if (!is_tree(PG_GETARG_DATUM(0), &pointer) || from <= 0)
+	if (!is_tree(fcinfo, PG_GETARG_DATUM(0), &pointer) || from <= 0)
 		return stock(fcinfo);
 	added = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(1));
 	length = has_length ? PG_GETARG_INT32(3) : VARSIZE_ANY_EXHDR(added);
@@ -196,7 +198,7 @@ cut(FunctionCallInfo fcinfo, PGFunction stock, int64 start, int64 end)
 	Document   *document;
 	Datum		result;
 
-	if (!is_tree(datum, &pointer))
+	if (!is_tree(fcinfo, datum, &pointer))
 		return stock(fcinfo);
 	start = Max(start, 0);
 	end = Min(end, pointer.size);
@@ -295,7 +297,7 @@ pg_toaster_byteaSetByte(PG_FUNCTION_ARGS)
 	char		byte = PG_GETARG_INT32(2);
 	TreePointer pointer;
 
-	if (!is_tree(PG_GETARG_DATUM(0), &pointer) || index < 0 ||
+	if (!is_tree(fcinfo, PG_GETARG_DATUM(0), &pointer) || index < 0 ||
 		index >= pointer.size)
 		return byteaSetByte(fcinfo);
 	return splice_value(&pointer, index, 1, &byte, 1);
@@ -312,7 +314,7 @@ pg_toaster_byteaSetBit(PG_FUNCTION_ARGS)
 	char		byte;
 	Datum		result;
 
-	if (!is_tree(PG_GETARG_DATUM(0), &pointer) || index < 0 ||
+	if (!is_tree(fcinfo, PG_GETARG_DATUM(0), &pointer) || index < 0 ||
 		index / 8 >= pointer.size || (bit != 0 && bit != 1))
 		return byteaSetBit(fcinfo);
 	document = document_overlay(&pointer);

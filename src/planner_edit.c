@@ -32,6 +32,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
+#include "edit_call.h"
 #include "planner_edit.h"
 
 static void edit_expression(Expr **expression, Replacement *replacement);
@@ -128,23 +129,28 @@ edit_assignment(Expr **expression, Replacement *replacement)
 								ref->refassgnexpr,
 								makeBoolConst(array, false)),
 					 InvalidOid, DEFAULT_COLLATION_OID,
-					 COERCE_EXPLICIT_CALL);
+					 EDIT_CALL_MARK);
 }
 
-/* The documents among the arguments of a function that changes documents. */
-static void
+/*
+ * Replace a function that changes a value, and those in what it changes; true
+ * if ours is there now.
+ */
+static bool
 edit_function(Oid *function, List *arguments, Replacement *replacement)
 {
 	const FunctionPair *pair = function_map_find_edit(*function);
 
 	if (pair == NULL)
-		return;
+		return false;
 	edit_expression((Expr **) &linitial(arguments), replacement);
 	if (*function == F_JSONB_CONCAT || *function == F_BYTEACAT ||
 		*function == F_TEXTCAT)
 		edit_expression((Expr **) &lsecond(arguments), replacement);
-	if (planner_uses(replacement, pair))
-		*function = pair->ours;
+	if (!planner_uses(replacement, pair))
+		return false;
+	*function = pair->ours;
+	return true;
 }
 
 static void
@@ -168,12 +174,13 @@ edit_expression(Expr **expression, Replacement *replacement)
 	switch (nodeTag(*expression))
 	{
 		case T_OpExpr:
-			edit_function(&((OpExpr *) *expression)->opfuncid,
-						  ((OpExpr *) *expression)->args, replacement);
+			(void) edit_function(&((OpExpr *) *expression)->opfuncid,
+								 ((OpExpr *) *expression)->args, replacement);
 			break;
 		case T_FuncExpr:
-			edit_function(&((FuncExpr *) *expression)->funcid,
-						  ((FuncExpr *) *expression)->args, replacement);
+			if (edit_function(&((FuncExpr *) *expression)->funcid,
+							  ((FuncExpr *) *expression)->args, replacement))
+				((FuncExpr *) *expression)->funcformat = EDIT_CALL_MARK;
 			break;
 		case T_SubscriptingRef:
 			edit_assignment(expression, replacement);
