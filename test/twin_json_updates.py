@@ -7,7 +7,7 @@ from twin_json_docs import load
 from twin_json_edits import Edit, fill
 from twin_json_reads import quote, texts
 from twin_json_tables import BEFORE_MODES
-from twin_json_writes import fetch, new_document, statement
+from twin_json_writes import fetch, maintain, new_document, statement
 
 UPDATES = []
 
@@ -393,6 +393,15 @@ def select_edit(twin, session, table):
             "SELECT id FROM {t} WHERE {e} @> '{\"a\": 1}' ORDER BY id",
             "SELECT jsonb_agg({e} ORDER BY id) FROM {t}")),
             e=edit.expression(), t=table.path()), True)
+
+
+@statement(5, UPDATES)
+def maintain_edited(twin, session, table):
+    """VACUUM, rewrites and other storage of tables with edited documents."""
+    if not session.in_transaction:
+        many_small(twin, session, table)
+        maintain(twin, session, table)
+        twin.compare()
 
 
 def with_setting(twin, session, name, value, work):
