@@ -32,6 +32,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
+#include "edit.h"
 #include "planner_edit.h"
 
 static void edit_expression(Expr **expression, Replacement *replacement);
@@ -129,11 +130,16 @@ edit_assignment(Expr **expression, Replacement *replacement)
 								makeBoolConst(array, false)),
 					 InvalidOid, DEFAULT_COLLATION_OID,
 					 COERCE_EXPLICIT_CALL);
+	((FuncExpr *) *expression)->location = EDIT_LOCATION;
 }
 
-/* The documents among the arguments of a function that changes documents. */
+/*
+ * Replace a function that changes values, and in those of its arguments that
+ * it changes; the call is marked as one that may return an edit.
+ */
 static void
-edit_function(Oid *function, List *arguments, Replacement *replacement)
+edit_function(Oid *function, int *location, List *arguments,
+			  Replacement *replacement)
 {
 	const FunctionPair *pair = function_map_find_edit(*function);
 
@@ -144,7 +150,10 @@ edit_function(Oid *function, List *arguments, Replacement *replacement)
 		*function == F_TEXTCAT)
 		edit_expression((Expr **) &lsecond(arguments), replacement);
 	if (planner_uses(replacement, pair))
+	{
 		*function = pair->ours;
+		*location = EDIT_LOCATION;
+	}
 }
 
 static void
@@ -169,10 +178,12 @@ edit_expression(Expr **expression, Replacement *replacement)
 	{
 		case T_OpExpr:
 			edit_function(&((OpExpr *) *expression)->opfuncid,
+						  &((OpExpr *) *expression)->location,
 						  ((OpExpr *) *expression)->args, replacement);
 			break;
 		case T_FuncExpr:
 			edit_function(&((FuncExpr *) *expression)->funcid,
+						  &((FuncExpr *) *expression)->location,
 						  ((FuncExpr *) *expression)->args, replacement);
 			break;
 		case T_SubscriptingRef:
