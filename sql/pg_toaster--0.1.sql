@@ -311,6 +311,56 @@ RETURNS bytea
 AS 'MODULE_PATHNAME', 'pg_toaster_byteaSetBit'
 LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
 
+CREATE FUNCTION toaster.get_byte(bytea, int)
+RETURNS int
+AS 'MODULE_PATHNAME', 'pg_toaster_byteaGetByte'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.get_bit(bytea, bigint)
+RETURNS int
+AS 'MODULE_PATHNAME', 'pg_toaster_byteaGetBit'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster."position"(bytea, bytea)
+RETURNS int
+AS 'MODULE_PATHNAME', 'pg_toaster_byteapos'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster."position"(text, text)
+RETURNS int
+AS 'MODULE_PATHNAME', 'pg_toaster_textpos'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.strpos(text, text)
+RETURNS int
+AS 'MODULE_PATHNAME', 'pg_toaster_textpos'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.starts_with(text, text)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'pg_toaster_text_starts_with'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.textlen(text)
+RETURNS int
+AS 'MODULE_PATHNAME', 'pg_toaster_textlen'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.length(text)
+RETURNS int
+AS 'MODULE_PATHNAME', 'pg_toaster_textlen'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.char_length(text)
+RETURNS int
+AS 'MODULE_PATHNAME', 'pg_toaster_textlen'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.character_length(text)
+RETURNS int
+AS 'MODULE_PATHNAME', 'pg_toaster_textlen'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
 CREATE FUNCTION toaster.jsonb_subscript_assign(document jsonb, path text[], value jsonb, is_array boolean)
 RETURNS jsonb
 AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_subscript_assign'
@@ -384,6 +434,54 @@ AS 'MODULE_PATHNAME', 'pg_toaster_jsonb_path_project'
 LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
 
 --
+-- Changing bytea and text like a file, in any expression; in UPDATE .. SET on
+-- a column of a toaster table only what differs is written.  Offsets and
+-- counts are bytes or, of text, characters; the first one has offset 0.
+--
+CREATE FUNCTION toaster.splice(value bytea, "offset" bigint, remove_count bigint, insert bytea)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_toaster_splice_bytea'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.splice(value text, "offset" bigint, remove_count bigint, insert text)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_splice_text'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.append(value bytea, piece bytea)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_toaster_append_bytea'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.append(value text, piece text)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_append_text'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.truncate(value bytea, length bigint)
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pg_toaster_truncate_bytea'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION toaster.truncate(value text, length bigint)
+RETURNS text
+AS 'MODULE_PATHNAME', 'pg_toaster_truncate_text'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION toaster.splice(bytea, bigint, bigint, bytea) IS
+'value with remove_count bytes, from offset (the first byte is 0) on, replaced by others';
+COMMENT ON FUNCTION toaster.splice(text, bigint, bigint, text) IS
+'value with remove_count characters, from offset (the first one is 0) on, replaced by others';
+COMMENT ON FUNCTION toaster.append(bytea, bytea) IS
+'value with a piece put behind it';
+COMMENT ON FUNCTION toaster.append(text, text) IS
+'value with a piece put behind it';
+COMMENT ON FUNCTION toaster.truncate(bytea, bigint) IS
+'the first bytes of value, at most length';
+COMMENT ON FUNCTION toaster.truncate(text, bigint) IS
+'the first characters of value, at most length';
+
+--
 -- Privileges, whatever the default privileges are
 --
 GRANT USAGE ON SCHEMA toaster TO PUBLIC;
@@ -451,3 +549,19 @@ GRANT EXECUTE ON FUNCTION toaster."left"(text, int) TO PUBLIC;
 GRANT EXECUTE ON FUNCTION toaster."right"(text, int) TO PUBLIC;
 GRANT EXECUTE ON FUNCTION toaster.set_byte(bytea, int, int) TO PUBLIC;
 GRANT EXECUTE ON FUNCTION toaster.set_bit(bytea, bigint, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.get_byte(bytea, int) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.get_bit(bytea, bigint) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster."position"(bytea, bytea) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster."position"(text, text) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.strpos(text, text) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.starts_with(text, text) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.textlen(text) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.length(text) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.char_length(text) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.character_length(text) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.splice(bytea, bigint, bigint, bytea) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.splice(text, bigint, bigint, text) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.append(bytea, bytea) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.append(text, text) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.truncate(bytea, bigint) TO PUBLIC;
+GRANT EXECUTE ON FUNCTION toaster.truncate(text, bigint) TO PUBLIC;

@@ -19,47 +19,13 @@
 #include "access/xact.h"
 #include "utils/memutils.h"
 
-#include "codec.h"
 #include "document.h"
-#include "rope_view.h"
+#include "document_parts.h"
 #include "stats.h"
 
 /* Documents that a session keeps, and bytes of one that it keeps. */
 #define DOCUMENTS			12
 #define DOCUMENT_BYTES		(4 * 1024 * 1024)
-
-/* Bytes that do not stand together, copied. */
-typedef struct Gathered
-{
-	uint32		start;			/* in the stored form */
-	uint32		size;
-	char	   *buffer;			/* has them behind offset % 4 bytes */
-} Gathered;
-
-struct Document
-{
-	FormSource	source;			/* first, so that it can be cast */
-	TreePointer pointer;
-	bool		valid;			/* what follows belongs to pointer */
-	bool		plain;			/* the flat form */
-	int			uses;
-	uint64		used;			/* when last, for replacement */
-	ChunkStore *store;			/* while open */
-	ChunkStore	own_store;
-	MemoryContext context;		/* of all below */
-	char	   *root;			/* NULL if it was edited in memory */
-	Size		root_size;
-	RopeView	own_view;
-	RopeView   *view;			/* own_view or, in an overlay, the rope's */
-	PieceTable *table;			/* NULL: this is no overlay */
-	bool		changed;		/* since document_overlay() */
-	TreePointer base;			/* the rope that the table refers to */
-	uint32		base_crc;		/* of its root */
-	Document   *rope;			/* and while it is open */
-	Gathered   *gathered;
-	int			gathered_count;
-	int			gathered_capacity;
-};
 
 static Document documents[DOCUMENTS];
 static uint64 clock_now;
@@ -107,8 +73,9 @@ in_range(FormSource *source, uint32 offset, uint32 length)
 }
 
 /* Copy bytes of the stored form. */
-static bool
-source_read(FormSource *source, uint32 offset, uint32 length, char *target)
+bool
+document_source_read(FormSource *source, uint32 offset, uint32 length,
+					 char *target)
 {
 	if (!in_range(source, offset, length))
 		return false;
@@ -168,8 +135,8 @@ gather(Document *document, uint32 offset, uint32 length)
 	gathered->size = length;
 	gathered->buffer = MemoryContextAllocHuge(document->context,
 											  length + sizeof(uint32));
-	if (!source_read(&document->source, offset, length,
-					 gathered->buffer + shift))
+	if (!document_source_read(&document->source, offset, length,
+							  gathered->buffer + shift))
 		return NULL;
 	document->view->bytes += length;
 	document->gathered_count++;
@@ -214,7 +181,7 @@ static void
 set_source(Document *document, uint32 size, uint8 kind)
 {
 	document->source.view = source_view;
-	document->source.read = source_read;
+	document->source.read = document_source_read;
 	document->source.size = size;
 	document->source.stable = false;
 	document->source.problem = NULL;
@@ -223,8 +190,8 @@ set_source(Document *document, uint32 size, uint8 kind)
 }
 
 /* Let the document's own view show the rope below a root; copies that. */
-static void
-set_view(Document *document, const Chunk *root)
+void
+document_set_view(Document *document, const Chunk *root)
 {
 	RopeView   *view = &document->own_view;
 
@@ -260,8 +227,9 @@ take_delta(Document *document, const Chunk *root, Chunk *base)
 }
 
 /* Take over a root that was just fetched; false when its base is missing. */
-static bool
-take_root(Document *document, const TreePointer *pointer, const Chunk *root)
+bool
+document_take_root(Document *document, const TreePointer *pointer,
+				   const Chunk *root)
 {
 	Chunk		base;
 
@@ -269,12 +237,13 @@ take_root(Document *document, const TreePointer *pointer, const Chunk *root)
 	set_source(document, ((const RopeHeader *) root->node)->size,
 			   ((const NodeHeader *) root->node)->kind);
 	if (!node_is_delta(root->node))
-		set_view(document, root);
+		document_set_view(document, root);
 	else
 	{
 		if (!take_delta(document, root, &base))
 			return false;
-		set_view(document, document->own_view.streaming ? &base : root);
+		document_set_view(document,
+						  document->own_view.streaming ? &base : root);
 		chunk_store_release(&base);
 	}
 	document->valid = true;
@@ -343,14 +312,14 @@ load_stored(Document *document, const TreePointer *pointer)
 	forget(document);
 	if (!chunk_store_get_root(document->store, pointer->address,
 							  pointer->size, &root) ||
-		!take_root(document, pointer, &root))
+		!document_take_root(document, pointer, &root))
 		document_raise(document);
 	chunk_store_release(&root);
 }
 
 /* The same of a value that was edited in memory. */
-static void
-load_edited(Document *document, const Edit *edit)
+void
+document_load_edited(Document *document, const Edit *edit)
 {
 	document->pointer = edit->pointer;
 	set_source(document, edit->table->size, edit->kind);
@@ -391,7 +360,7 @@ document_open(const TreePointer *pointer)
 	chunk_store_open_cached(document->store, pointer->toastrelid);
 	document->store->value = pointer->address;
 	if (address_is_in_memory(pointer->address))
-		load_edited(document, edit_get(pointer->address));
+		document_load_edited(document, edit_get(pointer->address));
 	else
 		load_stored(document, pointer);
 	document->own_view.store = document->store;
@@ -549,7 +518,7 @@ document_view(Document *document, uint32 offset, uint32 length)
 void
 document_read(Document *document, uint32 offset, uint32 length, char *target)
 {
-	if (!source_read(&document->source, offset, length, target))
+	if (!document_source_read(&document->source, offset, length, target))
 		document_raise(document);
 }
 
@@ -571,93 +540,6 @@ document_raise(Document *document)
 		document->source.problem = NULL;
 	}
 	chunk_store_raise(store);
-}
-
-/* Is all of the document in one compressed frame? */
-static bool
-is_one_frame(const void *root)
-{
-	PieceCursor cursor;
-	Piece		piece;
-
-	node_pieces_begin(&cursor, root);
-	return ROPE_LEVEL(root) == 1 && node_pieces_next(&cursor, &piece) &&
-		piece.head.size == ((const RopeHeader *) root)->size &&
-		piece.head.method != CODEC_NONE;
-}
-
-/* Start with a document that is read once, from front to back. */
-static void
-begin_streaming(Document *document, ChunkStore *store)
-{
-	memset(document, 0, sizeof(Document));
-	document->context = AllocSetContextCreate(CurrentMemoryContext,
-											  "toaster document",
-											  ALLOCSET_DEFAULT_SIZES);
-	document->store = store;
-	document->own_view.streaming = true;
-}
-
-/*
- * Restore the flat form of the document with that root.  Returns false, with
- * the problem recorded in the store, when it is damaged.
- */
-bool
-document_decode(ChunkStore *store, const Chunk *root, char *flat,
-				uint32 flat_size)
-{
-	TreePointer pointer = {0};
-	Document	document;
-	bool		ok;
-
-	begin_streaming(&document, store);
-	ok = take_root(&document, &pointer, root);
-	if (ok)
-	{
-		document.source.stable = document.table == NULL &&
-			is_one_frame(root->node);
-		ok = form_decode(&document.source, flat, flat_size);
-	}
-	if (!ok && document.source.problem != NULL)
-	{
-		ItemPointerData tid = root->tid;
-
-		chunk_store_problem(store, &tid, document.source.problem);
-	}
-	MemoryContextDelete(document.context);
-	return ok;
-}
-
-/*
- * Copy length bytes, from offset on, of the flat form of a value that was
- * edited in memory.  Of a document, all must be asked for, and target must be
- * aligned.
- */
-void
-document_fetch_edit(const Edit *edit, uint32 offset, uint32 length,
-					char *target)
-{
-	ChunkStore	store;
-	Document	document;
-	Chunk		root;
-	bool		ok;
-
-	chunk_store_open(&store, edit->base.toastrelid, AccessShareLock);
-	begin_streaming(&document, &store);
-	load_edited(&document, edit);
-	if (!chunk_store_get_root(&store, edit->base.address, edit->base.size,
-							  &root))
-		chunk_store_raise(&store);
-	set_view(&document, &root);
-	chunk_store_release(&root);
-	if (document.plain)
-		ok = source_read(&document.source, offset, length, target);
-	else
-		ok = form_decode(&document.source, target, length);
-	if (!ok)
-		document_raise(&document);
-	MemoryContextDelete(document.context);
-	chunk_store_close(&store);
 }
 
 /* Documents that an error has left open are closed with their transaction. */

@@ -47,6 +47,8 @@ extern bool document_has_changed(const Document *document);
 extern void document_set_form(Document *document);
 extern Datum document_edit(Document *document, uint32 flat_size);
 
+extern Document *document_stream_open(const TreePointer *pointer);
+extern void document_stream_close(Document *document);
 extern void document_fetch_edit(const Edit *edit, uint32 offset,
 								uint32 length, char *target);
 extern bool document_decode(ChunkStore *store, const Chunk *root,

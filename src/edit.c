@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "nodes/primnodes.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
@@ -92,4 +93,21 @@ edit_get(uint32 address)
 				 errdetail("It was kept in a variable or a cursor beyond the "
 						   "row that it belongs to.")));
 	return entry->edit;
+}
+
+/*
+ * May the function that is called return an edit?  Not if somebody has called
+ * it by its name.
+ */
+bool
+edit_is_wanted(FunctionCallInfo fcinfo)
+{
+	Node	   *call = fcinfo->flinfo == NULL ? NULL :
+		fcinfo->flinfo->fn_expr;
+
+	if (call == NULL)
+		return false;
+	if (IsA(call, FuncExpr))
+		return ((FuncExpr *) call)->location == EDIT_LOCATION;
+	return IsA(call, OpExpr) && ((OpExpr *) call)->location == EDIT_LOCATION;
 }

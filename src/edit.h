@@ -20,8 +20,16 @@
 
 #include "postgres.h"
 
+#include "fmgr.h"
+
 #include "piece_table.h"
 #include "pointer.h"
+
+/*
+ * A call that may return an edit stands, says its expression, at this place of
+ * the query; the planner hook writes that, and no parser does.
+ */
+#define EDIT_LOCATION	(-2)
 
 typedef struct Edit
 {
@@ -36,5 +44,6 @@ typedef struct Edit
 extern Datum edit_register(Edit *edit, const TreePointer *source,
 						   uint32 flat_size);
 extern const Edit *edit_get(uint32 address);
+extern bool edit_is_wanted(FunctionCallInfo fcinfo);
 
 #endif							/* PG_TOASTER_EDIT_H */

@@ -7,31 +7,9 @@
  */
 #include "postgres.h"
 
-#include "access/transam.h"
-#include "nodes/primnodes.h"
-
 #include "edit_call.h"
 #include "json_call.h"
 #include "toast_am.h"
-
-/*
- * May the function return an edit?  So it may where the planner has put it:
- * behind an operator of the server's, or in a call that is marked as only the
- * planner can mark it (planner_edit.c).  Somebody who calls it by name, or
- * has made an operator of it, may keep the result longer than an edit lives.
- */
-bool
-edit_call_allowed(FunctionCallInfo fcinfo)
-{
-	Node	   *call = fcinfo->flinfo == NULL ? NULL : fcinfo->flinfo->fn_expr;
-
-	if (call == NULL)
-		return false;
-	if (IsA(call, OpExpr))
-		return ((OpExpr *) call)->opno < FirstNormalObjectId;
-	return IsA(call, FuncExpr) &&
-		((FuncExpr *) call)->funcformat == EDIT_CALL_MARK;
-}
 
 /*
  * Start to change the document that the datum stands for; false when it is
@@ -45,7 +23,7 @@ edit_call_begin(FunctionCallInfo fcinfo, Datum datum, Edited *edited)
 	JsonItem	root;
 	bool		scalar;
 
-	if (!VARATT_IS_EXTERNAL_ONDISK(value) || !edit_call_allowed(fcinfo))
+	if (!VARATT_IS_EXTERNAL_ONDISK(value) || !edit_is_wanted(fcinfo))
 		return false;
 	pointer_read(value, &pointer);
 	if (!toast_am_is_ours(&pointer))

@@ -14,9 +14,6 @@
 
 #include "json_edit.h"
 
-/* A function call that may return an edit; EXPLAIN prints it as any other. */
-#define EDIT_CALL_MARK	COERCE_SQL_SYNTAX
-
 /* More members than that are not changed one by one. */
 #define MANY_MEMBERS	2000
 
@@ -27,7 +24,6 @@ typedef struct Edited
 	JsonEditor *editor;
 } Edited;
 
-extern bool edit_call_allowed(FunctionCallInfo fcinfo);
 extern bool edit_call_begin(FunctionCallInfo fcinfo, Datum datum,
 							Edited *edited);
 extern Datum edit_call_finish(Edited *edited, Datum datum);

@@ -40,34 +40,41 @@
 
 /* A function of ours has the server's symbol with this in front. */
 #define SYMBOL_PREFIX "pg_toaster_"
-#define PROJECTION "jsonb_path_project"
-#define ASSIGNMENT "jsonb_subscript_assign"
 
 /* In the order of OIDs. */
 static FunctionPair pairs[] = {
+	{F_GET_BYTE},
 	{F_SET_BYTE, true},
+	{F_GET_BIT_BYTEA_INT8},
 	{F_SET_BIT_BYTEA_INT8_INT4, true},
 	{F_OVERLAY_BYTEA_BYTEA_INT4_INT4, true},
 	{F_OVERLAY_BYTEA_BYTEA_INT4, true},
-	{F_SUBSTR_TEXT_INT4_INT4, true},
-	{F_SUBSTR_TEXT_INT4, true},
-	{F_SUBSTRING_TEXT_INT4_INT4, true},
-	{F_SUBSTRING_TEXT_INT4, true},
+	{F_POSITION_TEXT_TEXT},
+	{F_STRPOS},
+	{F_SUBSTR_TEXT_INT4_INT4, true, true},
+	{F_SUBSTR_TEXT_INT4, true, true},
+	{F_SUBSTRING_TEXT_INT4_INT4, true, true},
+	{F_SUBSTRING_TEXT_INT4, true, true},
 	{F_JSONB_PATH_EXISTS_TZ},
 	{F_JSONB_PATH_QUERY_TZ},
 	{F_JSONB_PATH_QUERY_ARRAY_TZ},
+	{F_TEXTLEN},
 	{F_TEXTCAT, true},
+	{F_LENGTH_TEXT},
+	{F_CHARACTER_LENGTH_TEXT},
+	{F_CHAR_LENGTH_TEXT},
 	{F_OVERLAY_TEXT_TEXT_INT4_INT4, true},
 	{F_OVERLAY_TEXT_TEXT_INT4, true},
 	{F_BYTEACAT, true},
 	{F_SUBSTRING_BYTEA_INT4_INT4, true},
 	{F_SUBSTRING_BYTEA_INT4, true},
+	{F_POSITION_BYTEA_BYTEA},
 	{F_JSONB_PATH_QUERY_FIRST_TZ},
 	{F_JSONB_PATH_MATCH_TZ},
 	{F_SUBSTR_BYTEA_INT4_INT4, true},
 	{F_SUBSTR_BYTEA_INT4, true},
-	{F_LEFT, true},
-	{F_RIGHT, true},
+	{F_LEFT, true, true},
+	{F_RIGHT, true, true},
 	{F_JSONB_ARRAY_LENGTH},
 	{F_JSONB_EACH},
 	{F_JSONB_TYPEOF},
@@ -86,6 +93,7 @@ static FunctionPair pairs[] = {
 	{F_JSONB_OBJECT_FIELD},
 	{F_JSONB_INSERT, true},
 	{F_JSONB_OBJECT_KEYS},
+	{F_STARTS_WITH},
 	{F_JSONB_EACH_TEXT},
 	{F_JSONB_EXTRACT_PATH_TEXT},
 	{F_JSONB_PATH_EXISTS},
@@ -104,14 +112,53 @@ static FunctionPair pairs[] = {
 };
 
 /* Functions that stand for none of the server's. */
-static FunctionPair projection = {InvalidOid};
-static FunctionPair assignment = {InvalidOid};
+typedef struct OwnFunction
+{
+	const char *name;
+	const char *symbol;
+	Oid			result;
+	int			count;
+	Oid			arguments[4];
+	FunctionPair pair;			/* both sides are the same */
+} OwnFunction;
+
+static OwnFunction projection =
+{
+	"jsonb_path_project", "jsonb_path_project", JSONBOID,
+	3, {JSONBOID, JSONPATHOID, JSONPATHARRAYOID}
+};
+static OwnFunction assignment =
+{
+	"jsonb_subscript_assign", "jsonb_subscript_assign", JSONBOID,
+	4, {JSONBOID, TEXTARRAYOID, JSONBOID, BOOLOID}
+};
+
+/* Those that users call, and that may return edits. */
+static OwnFunction editors[] = {
+	{"splice", "splice_bytea", BYTEAOID, 4,
+	{BYTEAOID, INT8OID, INT8OID, BYTEAOID}},
+	{"splice", "splice_text", TEXTOID, 4,
+	{TEXTOID, INT8OID, INT8OID, TEXTOID}},
+	{"append", "append_bytea", BYTEAOID, 2, {BYTEAOID, BYTEAOID}},
+	{"append", "append_text", TEXTOID, 2, {TEXTOID, TEXTOID}},
+	{"truncate", "truncate_bytea", BYTEAOID, 2, {BYTEAOID, INT8OID}},
+	{"truncate", "truncate_text", TEXTOID, 2, {TEXTOID, INT8OID}},
+};
 
 /* What the catalogs said, as long as it is valid. */
 static bool pairs_valid = false;
 static bool complete = false;	/* every function of ours was found */
 static bool access_method_valid = false;
 static Oid	access_method = InvalidOid;
+
+static bool
+own_changed(const OwnFunction *own, uint32 hash)
+{
+	if (own->pair.our_hash != hash)
+		return false;
+	ResetPlanCache();
+	return true;
+}
 
 /*
  * Something in pg_proc changed: one of the functions looked up, or all.  What
@@ -130,10 +177,12 @@ forget_function(Datum arg, int cache, uint32 hash)
 		ResetPlanCache();
 		break;
 	}
-	if (projection.our_hash == hash || assignment.our_hash == hash)
-	{
+	if (own_changed(&projection, hash) || own_changed(&assignment, hash))
 		pairs_valid = false;
-		ResetPlanCache();
+	for (int i = 0; i < lengthof(editors); i++)
+	{
+		if (own_changed(&editors[i], hash))
+			pairs_valid = false;
 	}
 }
 
@@ -213,17 +262,18 @@ look_up(FunctionPair *pair, HeapTuple stock, Oid schema)
 
 /* Look for a function that stands for none of the server's. */
 static void
-look_up_own(FunctionPair *pair, const char *name, const oidvector *types,
-			Oid schema)
+look_up_own(OwnFunction *own, Oid schema)
 {
+	FunctionPair *pair = &own->pair;
+	oidvector  *types = buildoidvector(own->arguments, own->count);
 	HeapTuple	ours;
 	Form_pg_proc form;
 
-	pair->ours = InvalidOid;
+	pair->stock = pair->ours = InvalidOid;
 	pair->our_hash = 0;
 	if (!OidIsValid(schema))
 		return;
-	ours = SearchSysCache3(PROCNAMEARGSNSP, CStringGetDatum(name),
+	ours = SearchSysCache3(PROCNAMEARGSNSP, CStringGetDatum(own->name),
 						   PointerGetDatum(types), ObjectIdGetDatum(schema));
 	if (!HeapTupleIsValid(ours))
 		return;
@@ -231,23 +281,26 @@ look_up_own(FunctionPair *pair, const char *name, const oidvector *types,
 	pair->our_hash =
 		GetSysCacheHashValue1(PROCOID, ObjectIdGetDatum(form->oid));
 	pair->stock_hash = pair->our_hash;
-	if (form->prolang == ClanguageId && form->prorettype == JSONBOID &&
-		strcmp(symbol_of(ours), psprintf("%s%s", SYMBOL_PREFIX, name)) == 0 &&
+	if (form->prolang == ClanguageId && form->prorettype == own->result &&
+		strcmp(symbol_of(ours),
+			   psprintf("%s%s", SYMBOL_PREFIX, own->symbol)) == 0 &&
 		is_public(ours))
-		pair->ours = form->oid;
+		pair->stock = pair->ours = form->oid;
 	ReleaseSysCache(ours);
 }
 
 static void
 look_up_owns(Oid schema)
 {
-	Oid			projected[] = {JSONBOID, JSONPATHOID, JSONPATHARRAYOID};
-	Oid			assigned[] = {JSONBOID, TEXTARRAYOID, JSONBOID, BOOLOID};
-
-	look_up_own(&projection, PROJECTION,
-				buildoidvector(projected, lengthof(projected)), schema);
-	look_up_own(&assignment, ASSIGNMENT,
-				buildoidvector(assigned, lengthof(assigned)), schema);
+	look_up_own(&projection, schema);
+	look_up_own(&assignment, schema);
+	complete = complete && OidIsValid(projection.pair.ours) &&
+		OidIsValid(assignment.pair.ours);
+	for (int i = 0; i < lengthof(editors); i++)
+	{
+		look_up_own(&editors[i], schema);
+		complete = complete && OidIsValid(editors[i].pair.ours);
+	}
 }
 
 /* Look up all functions. */
@@ -277,8 +330,6 @@ look_up_pairs(void)
 		complete = complete && OidIsValid(pair->ours);
 	}
 	look_up_owns(schema);
-	complete = complete && OidIsValid(projection.ours) &&
-		OidIsValid(assignment.ours);
 }
 
 static void
@@ -334,16 +385,24 @@ function_map_find(Oid stock)
 {
 	const FunctionPair *pair = find_pair(stock);
 
-	return pair != NULL && !pair->edits ? pair : NULL;
+	return pair != NULL && (!pair->edits || pair->reads) ? pair : NULL;
 }
 
-/* The same for functions that change documents. */
+/* The same for functions that change values: the server's, and our own. */
 const FunctionPair *
-function_map_find_edit(Oid stock)
+function_map_find_edit(Oid function)
 {
-	const FunctionPair *pair = find_pair(stock);
+	const FunctionPair *pair = find_pair(function);
 
-	return pair != NULL && pair->edits ? pair : NULL;
+	if (pair != NULL)
+		return pair->edits ? pair : NULL;
+	ensure_pairs();
+	for (int i = 0; i < lengthof(editors); i++)
+	{
+		if (editors[i].pair.ours == function)
+			return &editors[i].pair;
+	}
+	return NULL;
 }
 
 /* Our function that leaves out what a path does not need, or NULL. */
@@ -351,7 +410,7 @@ const FunctionPair *
 function_map_projection(void)
 {
 	ensure_pairs();
-	return OidIsValid(projection.ours) ? &projection : NULL;
+	return OidIsValid(projection.pair.ours) ? &projection.pair : NULL;
 }
 
 /* Our function for doc[..] = value, or NULL. */
@@ -359,7 +418,7 @@ const FunctionPair *
 function_map_assignment(void)
 {
 	ensure_pairs();
-	return OidIsValid(assignment.ours) ? &assignment : NULL;
+	return OidIsValid(assignment.pair.ours) ? &assignment.pair : NULL;
 }
 
 /* Add what a plan that uses these pairs depends on. */

@@ -15,7 +15,8 @@
 typedef struct FunctionPair
 {
 	Oid			stock;			/* the server's function, if there is one */
-	bool		edits;			/* only where its result goes to a column */
+	bool		edits;			/* where its result goes to a column ... */
+	bool		reads;			/* ... and, unlike others, elsewhere, too */
 	Oid			ours;			/* InvalidOid: do not replace it */
 	uint32		stock_hash;		/* of the pg_proc entries, as plans name */
 	uint32		our_hash;		/* what they depend on */
@@ -23,7 +24,7 @@ typedef struct FunctionPair
 
 extern Oid	function_map_access_method(void);
 extern const FunctionPair *function_map_find(Oid stock);
-extern const FunctionPair *function_map_find_edit(Oid stock);
+extern const FunctionPair *function_map_find_edit(Oid function);
 extern const FunctionPair *function_map_projection(void);
 extern const FunctionPair *function_map_assignment(void);
 extern List *function_map_depend(List *inval_items, List *pairs);

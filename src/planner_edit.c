@@ -32,7 +32,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
-#include "edit_call.h"
+#include "edit.h"
 #include "planner_edit.h"
 
 static void edit_expression(Expr **expression, Replacement *replacement);
@@ -129,28 +129,31 @@ edit_assignment(Expr **expression, Replacement *replacement)
 								ref->refassgnexpr,
 								makeBoolConst(array, false)),
 					 InvalidOid, DEFAULT_COLLATION_OID,
-					 EDIT_CALL_MARK);
+					 COERCE_EXPLICIT_CALL);
+	((FuncExpr *) *expression)->location = EDIT_LOCATION;
 }
 
 /*
- * Replace a function that changes a value, and those in what it changes; true
- * if ours is there now.
+ * Replace a function that changes values, and in those of its arguments that
+ * it changes; the call is marked as one that may return an edit.
  */
-static bool
-edit_function(Oid *function, List *arguments, Replacement *replacement)
+static void
+edit_function(Oid *function, int *location, List *arguments,
+			  Replacement *replacement)
 {
 	const FunctionPair *pair = function_map_find_edit(*function);
 
 	if (pair == NULL)
-		return false;
+		return;
 	edit_expression((Expr **) &linitial(arguments), replacement);
 	if (*function == F_JSONB_CONCAT || *function == F_BYTEACAT ||
 		*function == F_TEXTCAT)
 		edit_expression((Expr **) &lsecond(arguments), replacement);
-	if (!planner_uses(replacement, pair))
-		return false;
-	*function = pair->ours;
-	return true;
+	if (planner_uses(replacement, pair))
+	{
+		*function = pair->ours;
+		*location = EDIT_LOCATION;
+	}
 }
 
 static void
@@ -174,13 +177,14 @@ edit_expression(Expr **expression, Replacement *replacement)
 	switch (nodeTag(*expression))
 	{
 		case T_OpExpr:
-			(void) edit_function(&((OpExpr *) *expression)->opfuncid,
-								 ((OpExpr *) *expression)->args, replacement);
+			edit_function(&((OpExpr *) *expression)->opfuncid,
+						  &((OpExpr *) *expression)->location,
+						  ((OpExpr *) *expression)->args, replacement);
 			break;
 		case T_FuncExpr:
-			if (edit_function(&((FuncExpr *) *expression)->funcid,
-							  ((FuncExpr *) *expression)->args, replacement))
-				((FuncExpr *) *expression)->funcformat = EDIT_CALL_MARK;
+			edit_function(&((FuncExpr *) *expression)->funcid,
+						  &((FuncExpr *) *expression)->location,
+						  ((FuncExpr *) *expression)->args, replacement);
 			break;
 		case T_SubscriptingRef:
 			edit_assignment(expression, replacement);

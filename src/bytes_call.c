@@ -1,0 +1,179 @@
+/*-------------------------------------------------------------------------
+ *
+ * bytes_call.c
+ *	  What the SQL functions on bytea and text have in common.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "access/heaptoast.h"
+#include "mb/pg_wchar.h"
+
+#include "bytes_call.h"
+#include "document.h"
+#include "edit.h"
+#include "text_scan.h"
+#include "toast_am.h"
+
+/* Parts up to that size are read through what the session keeps. */
+#define KEPT_PART	(64 * 1024)
+
+/* Parts up to that size are read, rather than made by an edit. */
+#define SHORT_PART	(4 * TOAST_TUPLE_TARGET)
+
+/* Is the datum a tree of ours?  Sets its pointer. */
+bool
+bytes_call_tree(Datum datum, TreePointer *pointer)
+{
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+		return false;
+	pointer_read(value, pointer);
+	return toast_am_is_ours(pointer);
+}
+
+/*
+ * Where count bytes or characters, from first on (counted from 0), stand in
+ * the value; as many of them as there are.  Characters of several bytes are
+ * counted from the start of the value.
+ */
+BytesRange
+bytes_call_range(const TreePointer *pointer, int64 first, int64 count,
+				 bool characters)
+{
+	BytesRange	range;
+	TextScan   *scan;
+
+	if (!characters || text_scan_single_byte())
+	{
+		range.start = Min(first, pointer->size);
+		range.end = range.start + Min(count, pointer->size - range.start);
+		range.missing = first - range.start;
+		return range;
+	}
+
+	/* a character has a byte at least */
+	if (first == 0 && count >= pointer->size)
+		return (BytesRange) {0, pointer->size, 0};
+	scan = text_scan_begin(pointer);
+	range.start = text_scan_skip(scan, &first);
+	range.missing = first;
+	if (count >= pointer->size - range.start)
+		range.end = pointer->size;
+	else
+		range.end = text_scan_skip(scan, &count);
+	text_scan_end(scan);
+	return range;
+}
+
+/* One byte of the value. */
+int
+bytes_call_byte(const TreePointer *pointer, uint32 offset)
+{
+	Document   *document = document_open(pointer);
+	unsigned char byte;
+
+	document_read(document, offset, 1, (char *) &byte);
+	document_close(document);
+	return byte;
+}
+
+/* The bytes of the range, as a flat value. */
+Datum
+bytes_call_part(Datum datum, const TreePointer *pointer, BytesRange range)
+{
+	uint32		size = range.end - range.start;
+	struct varlena *part;
+	Document   *document;
+
+	if (size > KEPT_PART)
+		return PointerGetDatum(detoast_attr_slice((struct varlena *)
+												  DatumGetPointer(datum),
+												  range.start, size));
+	part = palloc(VARHDRSZ + size);
+	SET_VARSIZE(part, VARHDRSZ + size);
+	document = document_open(pointer);
+	document_read(document, range.start, size, VARDATA(part));
+	document_close(document);
+	return PointerGetDatum(part);
+}
+
+/* An edit: the bytes of the range alone. */
+static Datum
+keep_range(const TreePointer *pointer, BytesRange range)
+{
+	Document   *document = document_overlay(pointer);
+	Datum		result;
+
+	if (range.end < pointer->size)
+		document_splice(document, range.end, pointer->size - range.end,
+						NULL, 0);
+	if (range.start > 0)
+		document_splice(document, 0, range.start, NULL, 0);
+	result = document_edit(document, range.end - range.start);
+	document_close(document);
+	return result;
+}
+
+/* Would the server, given a pointer, read little more than that end? */
+static bool
+is_near_front(const TreePointer *pointer, int64 end, bool characters)
+{
+	int			longest = characters ? pg_database_encoding_max_length() : 1;
+
+	return !address_is_in_memory(pointer->address) &&
+		end <= KEPT_PART / longest;
+}
+
+/*
+ * A part of the first argument: count bytes or characters from first on
+ * (counted from 0, or before the start); an edit if it is long and one is
+ * wanted.  The server's function is called if this is no tree of ours, or if
+ * that does as well.
+ */
+Datum
+bytes_call_cut(FunctionCallInfo fcinfo, PGFunction stock, int64 first,
+			   int64 count, bool characters)
+{
+	Datum		datum = PG_GETARG_DATUM(0);
+	bool		edit = edit_is_wanted(fcinfo);
+	TreePointer pointer;
+	BytesRange	range;
+
+	if (first < 0)
+	{
+		if (count != BYTES_CALL_REST)
+			count += first;
+		first = 0;
+	}
+	if (count <= 0 || !bytes_call_tree(datum, &pointer))
+		return stock(fcinfo);
+	count = Min(count, BYTES_CALL_REST - first);
+	if (is_near_front(&pointer, first + count, characters) &&
+		(!edit || count <= SHORT_PART))
+		return stock(fcinfo);
+	range = bytes_call_range(&pointer, first, count, characters);
+	if (!edit || range.end - range.start <= SHORT_PART)
+		return bytes_call_part(datum, &pointer, range);
+	if (range.start == 0 && range.end == pointer.size)
+		return datum;
+	return keep_range(&pointer, range);
+}
+
+/* An edit: the value with these bytes in the place of the range. */
+Datum
+bytes_call_splice(const TreePointer *pointer, BytesRange range,
+				  const char *bytes, uint32 size)
+{
+	uint32		remove = range.end - range.start;
+	Document   *document = document_overlay(pointer);
+	Datum		result;
+
+	document_splice(document, range.start, remove, bytes, size);
+	result = document_edit(document, pointer->size - remove + size);
+	document_close(document);
+	return result;
+}
