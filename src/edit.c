@@ -25,6 +25,9 @@ static HTAB *edits = NULL;
 /* How many there were in this session: addresses are used once. */
 static uint32 edit_count = 0;
 
+/* Addresses that are left to the statement that finds them nearly used up. */
+#define LAST_EDITS		65536
+
 static void
 create_table(void)
 {
@@ -76,6 +79,23 @@ edit_register(Edit *edit, const TreePointer *source, uint32 flat_size)
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
 	stats_add(STATS_EDITS_APPLIED, 1);
 	return PointerGetDatum(pointer_make(&edit->pointer));
+}
+
+/*
+ * May another value be edited in memory?  In a session that has done so some
+ * hundred million times values are read whole and changed as in heap.
+ */
+bool
+edit_possible(void)
+{
+	return edit_count < ADDRESS_MEMORY_COUNT - LAST_EDITS;
+}
+
+/* Is there any edit in this session at present? */
+bool
+edit_exists(void)
+{
+	return edits != NULL && hash_get_num_entries(edits) > 0;
 }
 
 /* The edit with that address; raises an error when it is gone. */

@@ -36,5 +36,7 @@ typedef struct Edit
 extern Datum edit_register(Edit *edit, const TreePointer *source,
 						   uint32 flat_size);
 extern const Edit *edit_get(uint32 address);
+extern bool edit_exists(void);
+extern bool edit_possible(void);
 
 #endif							/* PG_TOASTER_EDIT_H */

@@ -23,7 +23,7 @@ edit_call_begin(Datum datum, Edited *edited)
 	JsonItem	root;
 	bool		scalar;
 
-	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+	if (!VARATT_IS_EXTERNAL_ONDISK(value) || !edit_possible())
 		return false;
 	pointer_read(value, &pointer);
 	if (!toast_am_is_ours(&pointer))

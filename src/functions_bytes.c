@@ -35,7 +35,7 @@ is_tree(Datum datum, TreePointer *pointer)
 {
 	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 
-	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+	if (!VARATT_IS_EXTERNAL_ONDISK(value) || !edit_possible())
 		return false;
 	pointer_read(value, pointer);
 	return toast_am_is_ours(pointer);
