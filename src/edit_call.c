@@ -13,17 +13,17 @@
 
 /*
  * Start to change the document that the datum stands for; false when it is
- * not a tree of ours, or a scalar.
+ * not a tree of ours, or a scalar, or the function may not return an edit.
  */
 bool
-edit_call_begin(Datum datum, Edited *edited)
+edit_call_begin(FunctionCallInfo fcinfo, Datum datum, Edited *edited)
 {
 	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 	TreePointer pointer;
 	JsonItem	root;
 	bool		scalar;
 
-	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+	if (!VARATT_IS_EXTERNAL_ONDISK(value) || !edit_is_wanted(fcinfo))
 		return false;
 	pointer_read(value, &pointer);
 	if (!toast_am_is_ours(&pointer))

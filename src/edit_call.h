@@ -24,7 +24,8 @@ typedef struct Edited
 	JsonEditor *editor;
 } Edited;
 
-extern bool edit_call_begin(Datum datum, Edited *edited);
+extern bool edit_call_begin(FunctionCallInfo fcinfo, Datum datum,
+							Edited *edited);
 extern Datum edit_call_finish(Edited *edited, Datum datum);
 extern Datum edit_call_give_up(Edited *edited, FunctionCallInfo fcinfo,
 							   PGFunction stock);

@@ -97,10 +97,10 @@ pg_toaster_jsonb_concat(PG_FUNCTION_ARGS)
 	Edited		edited;
 
 	/* the longer one, unless only the other one is a tree */
-	if (!edit_call_begin(swap ? right : left, &edited))
+	if (!edit_call_begin(fcinfo, swap ? right : left, &edited))
 	{
 		tree = 1 - tree;
-		if (!edit_call_begin(swap ? left : right, &edited))
+		if (!edit_call_begin(fcinfo, swap ? left : right, &edited))
 			return jsonb_concat(fcinfo);
 	}
 	if (!add(&edited, PG_GETARG_JSONB_P(1 - tree), tree == 1))

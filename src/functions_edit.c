@@ -383,7 +383,7 @@ edit_by_path(FunctionCallInfo fcinfo, PGFunction stock, bool insert_after)
 	Datum		arguments[2];
 	Datum		result;
 
-	if (!edit_call_begin(datum, &edited))
+	if (!edit_call_begin(fcinfo, datum, &edited))
 		return stock(fcinfo);
 	array = PG_GETARG_ARRAYTYPE_P(1);
 	if (ARR_NDIM(array) > 1)
@@ -494,7 +494,8 @@ pg_toaster_jsonb_subscript_assign(PG_FUNCTION_ARGS)
 					 errmsg("jsonb subscript in assignment must not be null")));
 	}
 	assigned_value(fcinfo, &value);
-	if (PG_ARGISNULL(0) || !edit_call_begin(PG_GETARG_DATUM(0), &edited))
+	if (PG_ARGISNULL(0) ||
+		!edit_call_begin(fcinfo, PG_GETARG_DATUM(0), &edited))
 		return assign_flat(fcinfo, &path, &value);
 	follow(&edited, &path);
 	if (path.beyond > MANY_MEMBERS)
@@ -596,7 +597,7 @@ pg_toaster_jsonb_delete(PG_FUNCTION_ARGS)
 	Edited		edited;
 	text	   *key;
 
-	if (!edit_call_begin(PG_GETARG_DATUM(0), &edited))
+	if (!edit_call_begin(fcinfo, PG_GETARG_DATUM(0), &edited))
 		return jsonb_delete(fcinfo);
 	key = PG_GETARG_TEXT_PP(1);
 	return delete_members(fcinfo, jsonb_delete, &edited, &key, 1);
@@ -612,7 +613,7 @@ pg_toaster_jsonb_delete_array(PG_FUNCTION_ARGS)
 	text	  **keys;
 	int			count = 0;
 
-	if (!edit_call_begin(PG_GETARG_DATUM(0), &edited))
+	if (!edit_call_begin(fcinfo, PG_GETARG_DATUM(0), &edited))
 		return jsonb_delete_array(fcinfo);
 	if (ARR_NDIM(PG_GETARG_ARRAYTYPE_P(1)) > 1)
 		edit_call_check(&edited, fcinfo, jsonb_delete_array);
@@ -636,7 +637,7 @@ pg_toaster_jsonb_delete_idx(PG_FUNCTION_ARGS)
 	JsonItem	member;
 	int64		count;
 
-	if (!edit_call_begin(PG_GETARG_DATUM(0), &edited))
+	if (!edit_call_begin(fcinfo, PG_GETARG_DATUM(0), &edited))
 		return jsonb_delete_idx(fcinfo);
 	if (json_edit_container(edited.editor)->type == jbvObject)
 		edit_call_check(&edited, fcinfo, jsonb_delete_idx);

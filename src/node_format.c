@@ -213,8 +213,7 @@ node_problem(const void *node, size_t size)
 	}
 	if (head->kind != NODE_KIND_ROPE && head->kind != NODE_KIND_JSON)
 		return "Unknown node kind";
-	if ((head->flags & ~(NODE_FLAG_ROOT | NODE_FLAG_DELTA |
-						 NODE_FLAG_EDITED)) != 0)
+	if ((head->flags & ~NODE_FLAGS) != 0)
 		return "Unknown node flags";
 	if (head->flags != 0 && (head->flags & NODE_FLAG_ROOT) == 0)
 		return "Branch has the flags of a root";

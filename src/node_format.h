@@ -84,6 +84,7 @@
 #define NODE_FLAG_DELTA		0x02	/* of a root: a list of splices */
 #define NODE_FLAG_EDITED	0x04	/* of a root: a document in another stored
 									 * form than it has when it is new */
+#define NODE_FLAGS		(NODE_FLAG_ROOT | NODE_FLAG_DELTA | NODE_FLAG_EDITED)
 
 #define NODE_MAX_LEVEL		32	/* three children a node: 3^32 leaves */
 

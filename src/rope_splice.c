@@ -506,7 +506,8 @@ rope_apply(TreeWrite *write, const TreePointer *old, const PieceTable *table,
 	Splicer    *splicer = palloc0(sizeof(Splicer));
 	Size		packed_size = piece_table_packed_size(table);
 
-	Assert(table->size > 0);
+	if (table->size == 0)
+		elog(ERROR, "an empty value cannot be stored out of line");
 	splicer->write = write;
 	splicer->table = table;
 	flat_value_init(&splicer->flat, NULL, table->size);

@@ -22,9 +22,9 @@ struct Segment
 	uint32		size;
 	Piece		piece;
 	char	   *copy;			/* of its refs and bytes; NULL: in the root */
-	uint32		skip;			/* of the frame before start */
-	uint32		ready;			/* bytes of the frame that are there */
-	const char *frame;
+	uint32		skip;			/* of frame before start */
+	uint32		ready;			/* bytes of frame that are there */
+	const char *frame;			/* the piece's; or the part that it shows */
 	char	   *buffer;			/* that has the frame; NULL: in the root */
 	Size		capacity;		/* of buffer */
 };
@@ -127,6 +127,82 @@ free_buffer(RopeView *view, char *buffer, Size capacity)
 }
 
 /*
+ * Decompress the first wanted bytes of a frame of which the piece shows a part,
+ * for all windows on it that are seen one after the other.
+ */
+static bool
+load_frame(RopeView *view, const Piece *piece, Size wanted)
+{
+	bool		same = view->frame_ready > 0 &&
+		memcmp(&view->frame_ref, &piece->refs[0], sizeof(Ref)) == 0;
+	RopeReader	reader;
+	bool		ok;
+
+	if (same && view->frame_ready >= wanted)
+		return true;
+	if (view->streaming)
+		wanted = piece->head.frame_size;
+	else if (same)
+		wanted = Min(piece->head.frame_size,
+					 Max(wanted, 2 * view->frame_ready));
+	view->frame_ready = 0;
+	if (view->frame_capacity < wanted)
+	{
+		view->bytes += wanted - view->frame_capacity;
+		if (view->frame != NULL)
+			pfree(view->frame);
+		view->frame_capacity = 0;
+		view->frame = MemoryContextAllocHuge(view->context, wanted);
+		view->frame_capacity = wanted;
+	}
+	rope_reader_init(&reader, view->store, view->lineage);
+	ok = rope_reader_decompress(&reader, piece, wanted, view->frame);
+	rope_reader_free(&reader);
+	if (!ok)
+		return false;
+	view->frame_ref = piece->refs[0];
+	view->frame_ready = wanted;
+	return true;
+}
+
+/* Does the segment show a part of a frame that others may show, too? */
+static bool
+shows_part(const Segment *segment)
+{
+	const PieceHeader *head = &segment->piece.head;
+
+	return head->method != CODEC_NONE && head->refs > 0 &&
+		head->size < head->frame_size;
+}
+
+/*
+ * Make the first wanted bytes of a segment that shows a part of a frame
+ * available.
+ */
+static bool
+grow_part(RopeView *view, Segment *segment, uint32 wanted)
+{
+	uint32		shift = segment->start % sizeof(uint32);
+	uint32		skip = segment->piece.head.skip;
+	char	   *buffer;
+
+	if (view->streaming)
+		wanted = segment->size;
+	else
+		wanted = Min(segment->size, Max(Max(wanted, 2 * segment->ready),
+										FIRST_BYTES));
+	if (!load_frame(view, &segment->piece, skip + wanted))
+		return false;
+	buffer = take_buffer(view, wanted + shift, &segment->capacity);
+	memcpy(buffer + shift, view->frame + skip, wanted);
+	segment->buffer = buffer;
+	segment->frame = buffer + shift;
+	segment->ready = wanted;
+	view->bytes += wanted;
+	return true;
+}
+
+/*
  * Make the first wanted bytes of the segment's frame available.  The buffer
  * is such that bytes are aligned in memory as they are in the stored form.
  */
@@ -139,6 +215,8 @@ grow(RopeView *view, Segment *segment, uint32 wanted)
 	char	   *buffer;
 	bool		ok;
 
+	if (shows_part(segment))
+		return grow_part(view, segment, wanted);
 	if (view->streaming)
 		wanted = limit;
 	else
@@ -281,6 +359,8 @@ find_segment(RopeView *view, uint32 offset, uint32 length)
 		(segment->piece.head.method == CODEC_NONE &&
 		 !load_uncompressed(view, segment, offset, length)))
 		return NULL;
+	if (shows_part(segment))
+		segment->skip = 0;
 	view->last = view->segment_count++;
 	return segment;
 }
@@ -317,4 +397,6 @@ rope_view_reset(RopeView *view)
 	view->bytes = 0;
 	view->spare = NULL;
 	view->spare_capacity = 0;
+	view->frame = NULL;
+	view->frame_capacity = view->frame_ready = 0;
 }

@@ -36,6 +36,10 @@ typedef struct RopeView
 	Size		bytes;			/* in segments */
 	char	   *spare;			/* a buffer to be used again, if streaming */
 	Size		spare_capacity;
+	char	   *frame;			/* a frame of which windows show parts */
+	Size		frame_capacity;
+	Size		frame_ready;	/* how many of its bytes are there */
+	Ref			frame_ref;		/* its first chunk */
 } RopeView;
 
 extern const char *rope_view_part(RopeView *view, uint32 offset,

@@ -148,6 +148,10 @@ class Edit:
             return self.expression(depth + 1)
         return "NULL::jsonb" if rng.random() < 0.2 else self.literal()
 
+    def new_at(self, places):
+        """Return a value for subscripts; only one of the two may fail."""
+        return self.literal() if "NULL" in places else self.new()
+
     def expression(self, depth=0):
         """Return a nesting of some edits of the document."""
         rng = self.rng

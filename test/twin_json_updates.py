@@ -7,7 +7,7 @@ from twin_json_docs import load
 from twin_json_edits import Edit, fill
 from twin_json_reads import quote, texts
 from twin_json_tables import BEFORE_MODES
-from twin_json_writes import fetch, new_document, statement
+from twin_json_writes import fetch, maintain, new_document, statement
 
 UPDATES = []
 
@@ -47,9 +47,9 @@ def target(edit):
     if rng.random() < 0.75:
         return "%s = %s" % (edit.column, edit.expression())
     edit.plain = False
-    return ", ".join("%s%s = %s" % (edit.column, edit.subscripts(),
-                                    edit.new())
-                     for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 6))))
+    return ", ".join("%s = %s" % (edit.column + places, edit.new_at(places))
+                     for places in (edit.subscripts() for _ in range(
+                         rng.choice((1, 1, 1, 2, 2, 3, 6)))))
 
 
 @statement(60, UPDATES)
@@ -395,6 +395,15 @@ def select_edit(twin, session, table):
             e=edit.expression(), t=table.path()), True)
 
 
+@statement(5, UPDATES)
+def maintain_edited(twin, session, table):
+    """VACUUM, rewrites and other storage of tables with edited documents."""
+    if not session.in_transaction:
+        many_small(twin, session, table)
+        maintain(twin, session, table)
+        twin.compare()
+
+
 def with_setting(twin, session, name, value, work):
     """Do some work with another value of a setting."""
     session.control("SET %s = '%s'" % (name, value), "settings")
@@ -421,7 +430,7 @@ def with_triggers(twin, session, _table):
     session.control("SET twin.mode = ''", "settings")
     session.control("SET twin.log = 'off'", "settings")
     twin.ask(session, "trigger log", "SELECT op, id, part, doc, digest, same"
-             " FROM {s}.log ORDER BY op, id, doc, digest, part")
+             " FROM {s}.log ORDER BY op, id, doc, digest, part, same")
     twin.ask(session, "trigger log", "DELETE FROM {s}.log")
 
 

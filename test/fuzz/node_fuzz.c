@@ -261,6 +261,7 @@ make_rope(unsigned char *node, bool flaw)
 		if (random_below(4) == 0)
 		{
 			head.node.kind = NODE_KIND_JSON;
+			head.node.flags |= random_below(2) ? NODE_FLAG_EDITED : 0;
 			trailer.flat_size = (uint32_t) random_next();
 		}
 		memcpy(node + at, &trailer, sizeof(trailer));
@@ -484,7 +485,7 @@ walk_node(const char *node, size_t size)
 	const NodeHeader *head = (const NodeHeader *) node;
 
 	if (size < sizeof(NodeHeader) || head->format != NODE_FORMAT ||
-		(head->flags & ~(NODE_FLAG_ROOT | NODE_FLAG_DELTA)) != 0)
+		(head->flags & ~NODE_FLAGS) != 0)
 		return "a node without a sound header is sound";
 	sink += node_crc(node, size);
 	if (node_is_root(node))
@@ -496,6 +497,9 @@ walk_node(const char *node, size_t size)
 	}
 	if (head->kind == NODE_KIND_JSON && !node_is_root(node))
 		return "a branch of a document's kind is sound";
+	if (node_is_edited(node) &&
+		(head->kind != NODE_KIND_JSON || !node_is_root(node)))
+		return "what is no root of a document is sound as an edited one";
 	if (head->kind == NODE_KIND_ROPE && node_is_root(node) &&
 		node_trailer(node, size)->flat_size !=
 		((const RopeHeader *) node)->size)
@@ -559,7 +563,7 @@ make_garbage(unsigned char *node)
 		node[0] = NODE_FORMAT;
 		node[1] = NODE_KIND_ROPE;
 		node[2] = 1 + random_below(3);
-		node[3] &= NODE_FLAG_ROOT | NODE_FLAG_DELTA;
+		node[3] &= NODE_FLAGS;
 	}
 	return size;
 }

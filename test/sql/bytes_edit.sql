@@ -133,3 +133,12 @@ SELECT agree, same, verify FROM edit($$v = v || '\x44'$$);
 DROP TRIGGER look ON t;
 DROP TRIGGER look ON stock;
 SELECT result, agree, same, verify FROM edit($$v = substr(v, 100000000), t = left(t, -100000000)$$);
+
+-- called by name, the functions return flat values, which can be kept
+CREATE TABLE kept AS
+SELECT id, toaster.byteacat(v, '\x01') AS v, toaster.textcat(t, 'x') AS t FROM t ORDER BY length(v);
+SELECT bool_and(kept.v = t.v || '\x01' AND kept.t = t.t || 'x') AS same FROM kept JOIN t USING (id);
+CREATE OPERATOR ||| (FUNCTION = toaster.byteacat, LEFTARG = bytea, RIGHTARG = bytea);
+SELECT mark();
+UPDATE t SET v = v ||| '\x01';
+SELECT since('edits_applied') AS applied, bool_and(kept.v = t.v) AS same FROM kept JOIN t USING (id);

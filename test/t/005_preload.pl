@@ -27,12 +27,13 @@ $node->safe_psql('postgres', 'CREATE TABLE docs (id int, doc text) '
 is($node->safe_psql('postgres', "$write"),
 	"100000\n50", 'works without being preloaded');
 is( $node->safe_psql('postgres', $counters),
-	'cache_hits documents_flattened nodes_decompressed nodes_deleted '
+	'cache_hits documents_flattened edits_applied edits_flattened '
+	  . 'edits_written nodes_decompressed nodes_deleted '
 	  . 'nodes_fetched nodes_replaced nodes_shared nodes_written '
 	  . 'parts_flattened slices_fetched',
 	'the counters');
 is($node->safe_psql('postgres', $server_side),
-	'10|0|10', 'no counters of the server unless preloaded');
+	'13|0|13', 'no counters of the server unless preloaded');
 is( $node->safe_psql(
 		'postgres', q(
 		SELECT count(doc) FROM docs WHERE doc || '' <> '';
@@ -55,7 +56,7 @@ is( $node->safe_psql('postgres', 'SHOW pg_toaster.node_size'),
 is( $node->safe_psql('postgres', 'SELECT count(DISTINCT md5(doc)) FROM docs'),
 	'5', 'session_preload_libraries: values');
 is($node->safe_psql('postgres', $server_side),
-	'10|0|10', 'session_preload_libraries: no counters of the server');
+	'13|0|13', 'session_preload_libraries: no counters of the server');
 my ($status, $out, $error) = $node->psql('postgres',
 	'SET pg_toaster.node_size = 12');
 isnt($status, 0, 'a bad value is refused');
@@ -76,7 +77,7 @@ $node->append_conf('postgresql.conf',
 	"shared_preload_libraries = 'pg_toaster'\n");
 $node->restart;
 is($node->safe_psql('postgres', $server_side),
-	'10|10|10', 'preloaded: counters of the server');
+	'13|13|13', 'preloaded: counters of the server');
 my $fetched =
   "SELECT server FROM toaster.stats WHERE name = 'nodes_fetched'";
 my $before = $node->safe_psql('postgres', $fetched);
