@@ -133,8 +133,10 @@ typedef RelFileNode CompatRelFile;
 	ExecInitStoredGenerated(info, estate, CMD_UPDATE)
 #endif
 #if PG_VERSION_NUM >= 160000
+#define COMPAT_GENERATED_APART true
 #define compat_generated_states(info) ((info)->ri_GeneratedExprsU)
 #else
+#define COMPAT_GENERATED_APART false
 #define compat_generated_states(info) ((info)->ri_GeneratedExprs)
 #endif
 

@@ -26,6 +26,9 @@ static HTAB *edits = NULL;
 /* How many there were in this session: addresses are used once. */
 static uint32 edit_count = 0;
 
+/* Addresses that are left to the statement that finds them nearly used up. */
+#define LAST_EDITS		65536
+
 static void
 create_table(void)
 {
@@ -79,6 +82,13 @@ edit_register(Edit *edit, const TreePointer *source, uint32 flat_size)
 	return PointerGetDatum(pointer_make(&edit->pointer));
 }
 
+/* Is there any edit in this session at present? */
+bool
+edit_exists(void)
+{
+	return edits != NULL && hash_get_num_entries(edits) > 0;
+}
+
 /* The edit with that address; raises an error when it is gone. */
 const Edit *
 edit_get(uint32 address)
@@ -97,7 +107,8 @@ edit_get(uint32 address)
 
 /*
  * May the function that is called return an edit?  Not if somebody has called
- * it by its name.
+ * it by its name, nor in a session that has made some hundred million edits:
+ * values are read whole and changed as in heap then.
  */
 bool
 edit_is_wanted(FunctionCallInfo fcinfo)
@@ -105,7 +116,7 @@ edit_is_wanted(FunctionCallInfo fcinfo)
 	Node	   *call = fcinfo->flinfo == NULL ? NULL :
 		fcinfo->flinfo->fn_expr;
 
-	if (call == NULL)
+	if (call == NULL || edit_count >= ADDRESS_MEMORY_COUNT - LAST_EDITS)
 		return false;
 	if (IsA(call, FuncExpr))
 		return ((FuncExpr *) call)->location == EDIT_LOCATION;

@@ -45,5 +45,6 @@ extern Datum edit_register(Edit *edit, const TreePointer *source,
 						   uint32 flat_size);
 extern const Edit *edit_get(uint32 address);
 extern bool edit_is_wanted(FunctionCallInfo fcinfo);
+extern bool edit_exists(void);
 
 #endif							/* PG_TOASTER_EDIT_H */

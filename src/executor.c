@@ -22,9 +22,11 @@
 #include "executor/nodeModifyTable.h"
 #include "nodes/execnodes.h"
 #include "rewrite/rewriteHandler.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "compat.h"
+#include "edit.h"
 #include "executor.h"
 #include "planner_edit.h"
 #include "table_am.h"
@@ -105,18 +107,29 @@ adopt_checks(ResultRelInfo *info, EState *estate)
 }
 
 /*
- * Stored generated columns, as an UPDATE computes them.  Another statement has
- * prepared by now what it shares with an UPDATE.
+ * Must what an UPDATE of generated columns needs be prepared here?  Where
+ * INSERT and UPDATE share it, other statements have done so by now.
  */
+static bool
+prepares_generated(const ModifyTable *modify)
+{
+	return modify->operation == CMD_UPDATE ||
+		(COMPAT_GENERATED_APART &&
+		 (modify->operation == CMD_MERGE ||
+		  modify->onConflictAction == ONCONFLICT_UPDATE));
+}
+
+/* Stored generated columns, as an UPDATE computes them. */
 static void
-adopt_generated(ResultRelInfo *info, EState *estate, bool is_update)
+adopt_generated(ResultRelInfo *info, EState *estate,
+				const ModifyTable *modify)
 {
 	TupleConstr *constr = info->ri_RelationDesc->rd_att->constr;
 	ExprState **states;
 
 	if (constr == NULL || !constr->has_generated_stored)
 		return;
-	if (compat_generated_states(info) == NULL && is_update)
+	if (compat_generated_states(info) == NULL && prepares_generated(modify))
 		compat_init_generated(info, estate);
 	states = compat_generated_states(info);
 	for (int i = 0; states != NULL && i < info->ri_RelationDesc->rd_att->natts;
@@ -130,6 +143,25 @@ adopt_generated(ResultRelInfo *info, EState *estate, bool is_update)
 		if (planner_replace(expression))
 			states[i] = ExecPrepareExpr((Expr *) expression, estate);
 	}
+}
+
+/*
+ * Let a statement that is about to start do without workers, which could not
+ * read what this session has edited in memory: a trigger may hand the row that
+ * an UPDATE is about to store to a query.
+ */
+void
+executor_stay_here(QueryDesc *query)
+{
+	PlannedStmt *statement;
+
+	if (!query->plannedstmt->parallelModeNeeded || !edit_exists())
+		return;
+	statement = MemoryContextAlloc(GetMemoryChunkContext(query),
+								   sizeof(PlannedStmt));
+	*statement = *query->plannedstmt;
+	statement->parallelModeNeeded = false;
+	query->plannedstmt = statement;
 }
 
 /* Look at the tables that a statement, which was just started, changes. */
@@ -153,7 +185,7 @@ executor_adopt(QueryDesc *query)
 			continue;
 		adopt_indexes(info, modify);
 		adopt_checks(info, estate);
-		adopt_generated(info, estate, modify->operation == CMD_UPDATE);
+		adopt_generated(info, estate, modify);
 	}
 	MemoryContextSwitchTo(caller);
 }

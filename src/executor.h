@@ -11,5 +11,6 @@
 #include "executor/execdesc.h"
 
 extern void executor_adopt(QueryDesc *query);
+extern void executor_stay_here(QueryDesc *query);
 
 #endif							/* PG_TOASTER_EXECUTOR_H */

@@ -383,8 +383,9 @@ edit_by_path(FunctionCallInfo fcinfo, PGFunction stock, bool insert_after)
 	Datum		arguments[2];
 	Datum		result;
 
+	/* jsonb_set_lax() changes its arguments, which may be constants */
 	if (!edit_call_begin(fcinfo, datum, &edited))
-		return stock(fcinfo);
+		return json_call_stock(fcinfo, stock, NULL, 0);
 	array = PG_GETARG_ARRAYTYPE_P(1);
 	if (ARR_NDIM(array) > 1)
 		edit_call_check(&edited, fcinfo, stock);

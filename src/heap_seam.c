@@ -47,10 +47,11 @@
 static void
 seam_prepare(Relation rel)
 {
-	bms_free(RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_KEY));
 	if (RelationIsLogicallyLogged(rel) &&
 		OidIsValid(rel->rd_rel->reltoastrelid))
 		LockRelationOid(rel->rd_rel->reltoastrelid, AccessShareLock);
+	/* last: what that lock lets in would have forgotten the bitmaps */
+	bms_free(RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_KEY));
 }
 
 /* Set the mask; returns the kind to put back. */

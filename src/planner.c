@@ -325,6 +325,7 @@ start_executor(QueryDesc *query, int eflags)
 	/* a worker is given the plan that its leader has adopted */
 	if (unlikely(loading) && !IsParallelWorker())
 		adopt_plan(query);
+	executor_stay_here(query);
 	if (previous_start != NULL)
 		previous_start(query, eflags);
 	else

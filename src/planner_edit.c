@@ -19,6 +19,7 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_inherits.h"
@@ -31,6 +32,7 @@
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 
 #include "edit.h"
 #include "planner_edit.h"
@@ -275,6 +277,24 @@ edit_merge(List *lists, Replacement *replacement)
 }
 
 /*
+ * May rows move to other partitions, of which a trigger sees the new ones in
+ * a transition table?  What it is shown is the row before it was stored.
+ */
+static bool
+shows_moved_rows(Oid relid)
+{
+	Relation	rel;
+	bool		result;
+
+	if (get_rel_relkind(relid) != RELKIND_PARTITIONED_TABLE)
+		return false;
+	rel = table_open(relid, NoLock);
+	result = rel->trigdesc != NULL && rel->trigdesc->trig_update_new_table;
+	table_close(rel, NoLock);
+	return result;
+}
+
+/*
  * Does the statement change tables of ours only?  A row that moves to another
  * partition must not meet an access method that does not know edits.
  */
@@ -294,7 +314,7 @@ changes_ours(const PlannedStmt *statement, const ModifyTable *modify)
 			!planner_has_access_method(member, function_map_access_method()))
 			return false;
 	}
-	return true;
+	return !shows_moved_rows(relid);
 }
 
 static void

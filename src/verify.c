@@ -73,6 +73,7 @@ verify_report(Verify *verify, ItemPointer chunk, const char *problem)
 {
 	put_problem(verify, RelationGetRelid(verify->table), &verify->row,
 				verify->attname, chunk, problem);
+	verify->problems++;
 	if (chunk != NULL && ItemPointerIsValid(chunk))
 		tid_set_add(verify->reported, chunk);
 }
@@ -195,6 +196,7 @@ check_tree(Verify *verify, const TreePointer *pointer)
 {
 	NodeCopy	root;
 	NodeRead	read = {0};
+	uint64		problems;
 
 	read.verify = verify;
 	read.address = pointer->address;
@@ -209,7 +211,10 @@ check_tree(Verify *verify, const TreePointer *pointer)
 		 ADDRESS_VERSION_MASK) != pointer->version)
 		verify_report(verify, &root.tid,
 					  "Root has another version than the pointer says");
+	problems = verify->problems;
 	verify_rope(verify, &root);
+	if (verify->problems == problems)
+		verify_document(verify, &root);
 }
 
 /* Check one TOAST pointer of the row at hand. */

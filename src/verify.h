@@ -32,6 +32,7 @@ typedef struct Verify
 	BufferAccessStrategy strategy;
 	TidSet	   *referenced;		/* chunks that sound parents name */
 	TidSet	   *reported;		/* chunks with a problem */
+	uint64		problems;		/* reported so far */
 	MemoryContext work_context; /* reset after each value and block */
 
 	/* The value at hand. */
@@ -45,6 +46,7 @@ extern bool verify_child(Verify *verify, uint32 lineage, const Ref *ref,
 						 int level, NodeCopy *child);
 extern bool verify_base(Verify *verify, uint32 lineage, const Ref *ref,
 						int level, NodeCopy *base);
+extern void verify_document(Verify *verify, const NodeCopy *root);
 extern void verify_rope(Verify *verify, const NodeCopy *root);
 
 #endif							/* PG_TOASTER_VERIFY_H */

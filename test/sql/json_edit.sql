@@ -322,4 +322,10 @@ SELECT sqlstate_of($$UPDATE target SET doc = doc - 'a'$$), sqlstate_of($$UPDATE 
 SELECT id, name, doc ->> 'd' AS d, doc #>> '{b,k1}' AS k1, doc #>> '{b,k2}' AS k2, doc #>> '{b,k3}' AS k3, doc #>> '{b,k4}' AS k4,
   doc -> 'new' AS new, jsonb_array_length(doc -> 'a') AS length FROM target ORDER BY id;
 SELECT verify('target');
+
+-- called by name the functions return flat documents, which can be kept
+CREATE TABLE kept AS
+SELECT id, toaster.jsonb_set(doc, '{x}', '1', true) AS doc, toaster.jsonb_subscript_assign(doc, '{x}', '1', false) AS other
+FROM docs WHERE id IN (8, 9, 10, 12) ORDER BY doc -> 'b';
+SELECT bool_and(k.doc = jsonb_set(t.doc, '{x}', '1') AND k.other = k.doc) AS same FROM kept k JOIN docs t USING (id);
 DROP SCHEMA json_edit CASCADE;
