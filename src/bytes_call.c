@@ -9,7 +9,6 @@
 
 #include "access/detoast.h"
 #include "access/heaptoast.h"
-#include "mb/pg_wchar.h"
 
 #include "bytes_call.h"
 #include "document.h"
@@ -58,7 +57,8 @@ bytes_call_range(const TreePointer *pointer, int64 first, int64 count,
 	/* a character has a byte at least */
 	if (first == 0 && count >= pointer->size)
 		return (BytesRange) {0, pointer->size, 0};
-	scan = text_scan_begin(pointer);
+	scan = text_scan_begin(pointer, Min(first, pointer->size) +
+						   Min(count, pointer->size));
 	range.start = text_scan_skip(scan, &first);
 	range.missing = first;
 	if (count >= pointer->size - range.start)
@@ -118,21 +118,10 @@ keep_range(const TreePointer *pointer, BytesRange range)
 	return result;
 }
 
-/* Would the server, given a pointer, read little more than that end? */
-static bool
-is_near_front(const TreePointer *pointer, int64 end, bool characters)
-{
-	int			longest = characters ? pg_database_encoding_max_length() : 1;
-
-	return !address_is_in_memory(pointer->address) &&
-		end <= KEPT_PART / longest;
-}
-
 /*
  * A part of the first argument: count bytes or characters from first on
  * (counted from 0, or before the start); an edit if it is long and one is
- * wanted.  The server's function is called if this is no tree of ours, or if
- * that does as well.
+ * wanted.  The server's function is called if this is no tree of ours.
  */
 Datum
 bytes_call_cut(FunctionCallInfo fcinfo, PGFunction stock, int64 first,
@@ -149,12 +138,9 @@ bytes_call_cut(FunctionCallInfo fcinfo, PGFunction stock, int64 first,
 			count += first;
 		first = 0;
 	}
-	if (count <= 0 || !bytes_call_tree(datum, &pointer))
+	if (!bytes_call_tree(datum, &pointer))
 		return stock(fcinfo);
-	count = Min(count, BYTES_CALL_REST - first);
-	if (is_near_front(&pointer, first + count, characters) &&
-		(!edit || count <= SHORT_PART))
-		return stock(fcinfo);
+	count = Max(count, 0);
 	range = bytes_call_range(&pointer, first, count, characters);
 	if (!edit || range.end - range.start <= SHORT_PART)
 		return bytes_call_part(datum, &pointer, range);

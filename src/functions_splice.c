@@ -118,7 +118,6 @@ splice(FunctionCallInfo fcinfo, bool characters)
 
 	check_count(offset, "negative offset not allowed");
 	check_count(count, "negative count not allowed");
-	added = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(3));
 	edit = edit_is_wanted(fcinfo) && bytes_call_tree(datum, &pointer);
 	if (edit)
 		range = bytes_call_range(&pointer, offset, count, characters);
@@ -129,7 +128,9 @@ splice(FunctionCallInfo fcinfo, bool characters)
 	}
 	check_offset(offset, range.missing, characters);
 	check_size(toast_raw_datum_size(datum) - VARHDRSZ -
-			   (range.end - range.start) + VARSIZE_ANY_EXHDR(added));
+			   (range.end - range.start) +
+			   toast_raw_datum_size(PG_GETARG_DATUM(3)) - VARHDRSZ);
+	added = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(3));
 	if (!edit)
 		return splice_flat(value, range, added);
 	if (range.start == range.end && VARSIZE_ANY_EXHDR(added) == 0)

@@ -22,7 +22,8 @@
 struct TextScan
 {
 	Document   *document;
-	uint32		size;			/* of the value */
+	bool		streams;		/* it is nobody else's */
+	uint32		size;			/* of the value, as far as it is needed */
 	uint32		offset;			/* of the next character */
 	uint32		start;			/* of what is in the buffer */
 	uint32		filled;			/* and how much that is */
@@ -36,14 +37,23 @@ text_scan_single_byte(void)
 	return pg_database_encoding_max_length() == 1;
 }
 
-/* Start at the first character of the text that the pointer names. */
+/*
+ * Start at the first character of the text that the pointer names, to skip
+ * at most so many.  What is near the front is read through the document that
+ * the session keeps, and no more than that is read.
+ */
 TextScan *
-text_scan_begin(const TreePointer *pointer)
+text_scan_begin(const TreePointer *pointer, int64 most)
 {
+	int			longest = pg_database_encoding_max_length();
 	TextScan   *scan = palloc(sizeof(TextScan));
 
-	scan->document = document_stream_open(pointer);
 	scan->size = pointer->size;
+	scan->streams = most > READ_SIZE / longest;
+	if (!scan->streams)
+		scan->size = Min(scan->size, most * longest);
+	scan->document = scan->streams ? document_stream_open(pointer) :
+		document_open(pointer);
 	scan->offset = scan->start = scan->filled = 0;
 	return scan;
 }
@@ -51,7 +61,10 @@ text_scan_begin(const TreePointer *pointer)
 void
 text_scan_end(TextScan *scan)
 {
-	document_stream_close(scan->document);
+	if (scan->streams)
+		document_stream_close(scan->document);
+	else
+		document_close(scan->document);
 	pfree(scan);
 }
 
@@ -168,7 +181,7 @@ text_scan_length(const TreePointer *pointer)
 
 	if (text_scan_single_byte())
 		return pointer->size;
-	scan = text_scan_begin(pointer);
+	scan = text_scan_begin(pointer, pointer->size);
 	(void) text_scan_skip(scan, &left);
 	text_scan_end(scan);
 	return PG_INT64_MAX - left;
