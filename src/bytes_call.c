@@ -82,8 +82,8 @@ bytes_call_byte(const TreePointer *pointer, uint32 offset)
 }
 
 /* The bytes of the range, as a flat value. */
-Datum
-bytes_call_part(Datum datum, const TreePointer *pointer, BytesRange range)
+static Datum
+read_range(Datum datum, const TreePointer *pointer, BytesRange range)
 {
 	uint32		size = range.end - range.start;
 	struct varlena *part;
@@ -119,18 +119,32 @@ keep_range(const TreePointer *pointer, BytesRange range)
 }
 
 /*
+ * The bytes of the range, of a tree that is the first argument of a function;
+ * an edit if they are many and one is wanted.
+ */
+Datum
+bytes_call_keep(FunctionCallInfo fcinfo, const TreePointer *pointer,
+				BytesRange range)
+{
+	Datum		datum = PG_GETARG_DATUM(0);
+
+	if (range.end - range.start <= SHORT_PART || !edit_is_wanted(fcinfo))
+		return read_range(datum, pointer, range);
+	if (range.start == 0 && range.end == pointer->size)
+		return datum;
+	return keep_range(pointer, range);
+}
+
+/*
  * A part of the first argument: count bytes or characters from first on
- * (counted from 0, or before the start); an edit if it is long and one is
- * wanted.  The server's function is called if this is no tree of ours.
+ * (counted from 0, or before the start).  The server's function is called if
+ * this is no tree of ours.
  */
 Datum
 bytes_call_cut(FunctionCallInfo fcinfo, PGFunction stock, int64 first,
 			   int64 count, bool characters)
 {
-	Datum		datum = PG_GETARG_DATUM(0);
-	bool		edit = edit_is_wanted(fcinfo);
 	TreePointer pointer;
-	BytesRange	range;
 
 	if (first < 0)
 	{
@@ -138,15 +152,11 @@ bytes_call_cut(FunctionCallInfo fcinfo, PGFunction stock, int64 first,
 			count += first;
 		first = 0;
 	}
-	if (!bytes_call_tree(datum, &pointer))
+	if (!bytes_call_tree(PG_GETARG_DATUM(0), &pointer))
 		return stock(fcinfo);
-	count = Max(count, 0);
-	range = bytes_call_range(&pointer, first, count, characters);
-	if (!edit || range.end - range.start <= SHORT_PART)
-		return bytes_call_part(datum, &pointer, range);
-	if (range.start == 0 && range.end == pointer.size)
-		return datum;
-	return keep_range(&pointer, range);
+	return bytes_call_keep(fcinfo, &pointer,
+						   bytes_call_range(&pointer, first, Max(count, 0),
+											characters));
 }
 
 /* An edit: the value with these bytes in the place of the range. */

@@ -14,6 +14,7 @@
 #include "postgres.h"
 
 #include "access/detoast.h"
+#include "access/htup_details.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
@@ -105,7 +106,7 @@ splice_flat(const struct varlena *value, BytesRange range,
 
 /* splice(value, offset, remove_count, insert) */
 static Datum
-splice(FunctionCallInfo fcinfo, bool characters)
+splice_value(FunctionCallInfo fcinfo, bool characters)
 {
 	Datum		datum = PG_GETARG_DATUM(0);
 	int64		offset = PG_GETARG_INT64(1);
@@ -143,14 +144,14 @@ PG_FUNCTION_INFO_V1(pg_toaster_splice_bytea);
 Datum
 pg_toaster_splice_bytea(PG_FUNCTION_ARGS)
 {
-	return splice(fcinfo, false);
+	return splice_value(fcinfo, false);
 }
 
 PG_FUNCTION_INFO_V1(pg_toaster_splice_text);
 Datum
 pg_toaster_splice_text(PG_FUNCTION_ARGS)
 {
-	return splice(fcinfo, true);
+	return splice_value(fcinfo, true);
 }
 
 /* append(value, piece): as ||, with an error of its own. */

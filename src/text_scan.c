@@ -16,6 +16,9 @@
 /* Bytes that are looked at between two checks for interrupts. */
 #define READ_SIZE		(64 * 1024)
 
+/* The same, from the end. */
+#define END_SIZE		(8 * 1024)
+
 /* Bytes of UTF-8 that are counted at a time. */
 #define RUN_SIZE		512
 
@@ -68,13 +71,13 @@ text_scan_end(TextScan *scan)
 	pfree(scan);
 }
 
-/* Have the bytes from the next character on in the buffer. */
+/* Have so many bytes from the next character on in the buffer. */
 static void
-fill(TextScan *scan)
+fill(TextScan *scan, uint32 size)
 {
 	CHECK_FOR_INTERRUPTS();
 	scan->start = scan->offset;
-	scan->filled = Min(READ_SIZE, scan->size - scan->offset);
+	scan->filled = size;
 	document_read(scan->document, scan->start, scan->filled, scan->buffer);
 }
 
@@ -158,7 +161,7 @@ text_scan_skip(TextScan *scan, int64 *count)
 
 		/* a character that is cut is read again with what follows it */
 		if (end - scan->offset < MAX_MULTIBYTE_CHAR_LEN && end < scan->size)
-			fill(scan);
+			fill(scan, Min(READ_SIZE, scan->size - scan->offset));
 		end = scan->start + scan->filled;
 		bytes = scan->buffer + (scan->offset - scan->start);
 		if (utf8)
@@ -170,6 +173,55 @@ text_scan_skip(TextScan *scan, int64 *count)
 			break;
 	}
 	return scan->offset;
+}
+
+/*
+ * Where the last so many characters of UTF-8 begin, found from the end: 0 if
+ * there are not more of them.
+ */
+static uint32
+find_last(const TreePointer *pointer, int64 count)
+{
+	TextScan   *scan = text_scan_begin(pointer, pointer->size);
+	uint32		end = pointer->size;
+
+	while (end > 0 && count > 0)
+	{
+		uint32		size = Min(end, END_SIZE);
+
+		scan->offset = end - size;
+		fill(scan, size);
+		while (size > 0 && count > 0)
+		{
+			count -= (scan->buffer[--size] & 0xC0) != 0x80;
+			end--;
+		}
+	}
+	text_scan_end(scan);
+	return end;
+}
+
+/*
+ * Where the last so many characters begin; 0 if there are not more of them.
+ * What stands before them is not read, unless the encoding has characters
+ * whose beginnings cannot be told from their other bytes.
+ */
+uint32
+text_scan_last(const TreePointer *pointer, int64 count)
+{
+	TextScan   *scan;
+	uint32		offset;
+
+	if (text_scan_single_byte())
+		return pointer->size - Min(count, pointer->size);
+	if (GetDatabaseEncoding() == PG_UTF8)
+		return find_last(pointer, count);
+	count = text_scan_length(pointer) - count;
+	scan = text_scan_begin(pointer, pointer->size);
+	count = Max(count, 0);
+	offset = text_scan_skip(scan, &count);
+	text_scan_end(scan);
+	return offset;
 }
 
 /* How many characters the text has. */
