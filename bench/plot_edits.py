@@ -7,8 +7,9 @@ are the medians of single statements.
 """
 
 import plot
+import values
 from edit_workloads import EDITED
-from measure import format_bytes, median
+from measure import median
 from plot import (BOTTOM, COLOURS, HEIGHT, LEFT, PANEL, TOP, Axis, axes, curve,
                   head, legend, text)
 
@@ -20,12 +21,12 @@ KIND = "records"
 LINES = (("key, same length", ""), ("insert into array", "5 3"))
 
 
-def _bytes_name(count):
-    return format_bytes(int(count)).replace(".0 ", " ")
+def _size_name(count):
+    return values.size_name(int(count))
 
 
 PANELS = (("milliseconds", 1000, "time of the statement", plot.us_name),
-          ("wal", 1, "WAL of the statement", _bytes_name))
+          ("wal", 1, "WAL of the statement", _size_name))
 
 
 def _points(results, label, variant, field, scale):

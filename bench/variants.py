@@ -75,9 +75,10 @@ def counters(connection):
 
 
 def counted_since(connection, before):
-    """How much that is more than it was."""
+    """How much that is more than it was; only what has changed."""
     return {name: count - before.get(name, 0)
-            for name, count in counters(connection).items()}
+            for name, count in counters(connection).items()
+            if count != before.get(name, 0)}
 
 
 def explain_turns(connection, statement, rounds, variants=VARIANTS):

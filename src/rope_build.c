@@ -330,13 +330,17 @@ append_broken(RopeBuilder *builder, int level, const Piece *piece)
 	chunk_store_release(&chunk);
 }
 
-/* Would what a level has gathered make a node less than a third full? */
+/*
+ * Would what a level has gathered make a node less than a third full, or one
+ * with an only child, which would be a level for nothing?
+ */
 static bool
 level_underfull(RopeBuilder *builder, int level)
 {
 	BuildLevel *l = &builder->levels[level];
 
-	return l->count > 0 && l->bytes < builder->limits.capacity / 3;
+	return l->count > 0 && (l->bytes < builder->limits.capacity / 3 ||
+							(level > 1 && l->count == 1));
 }
 
 /*
@@ -478,6 +482,28 @@ level_pop_old(RopeBuilder *builder, int level, Piece *piece)
 		rope_level_pop_old(&builder->levels[level], piece);
 }
 
+/*
+ * Where a level has no piece, take an old subtree apart that a level above
+ * has last, so that what it consists of can be merged with the levels below.
+ * False when there is none.
+ */
+static bool
+level_pull_down(RopeBuilder *builder, int level)
+{
+	int			above = level;
+	Piece		piece;
+
+	while (above <= NODE_MAX_LEVEL && builder->levels[above].count == 0)
+		above++;
+	for (; above > level; above--)
+	{
+		if (!level_pop_old(builder, above, &piece))
+			return false;
+		level_unshift(builder, above - 1, &piece);
+	}
+	return true;
+}
+
 /* Write all pieces of the level as the root; returns its address. */
 static uint32
 write_root(RopeBuilder *builder, int level)
@@ -560,6 +586,7 @@ rope_builder_finish(RopeBuilder *builder, TreePointer *result)
 		BuildLevel *l = &builder->levels[level];
 
 		if (level_underfull(builder, level) &&
+			level_pull_down(builder, level + 1) &&
 			level_pop_old(builder, level + 1, &piece))
 			level_unshift(builder, level, &piece);
 		if (level_is_top(builder, level) &&
