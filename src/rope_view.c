@@ -20,6 +20,7 @@ struct Segment
 {
 	uint32		start;			/* in the stored form */
 	uint32		size;
+	bool		ends;			/* where its piece ends */
 	Piece		piece;
 	char	   *copy;			/* of its refs and bytes; NULL: in the root */
 	uint32		skip;			/* of frame before start */
@@ -254,6 +255,8 @@ load_uncompressed(RopeView *view, Segment *segment, uint32 offset,
 		(uintptr_t) in_node % sizeof(uint32) ==
 		segment->start % sizeof(uint32))
 	{
+		segment->ends = segment->piece.head.inline_size - segment->skip >=
+			segment->size;
 		segment->size = Min(segment->size,
 							segment->piece.head.inline_size - segment->skip);
 		segment->skip = 0;
@@ -271,6 +274,7 @@ load_uncompressed(RopeView *view, Segment *segment, uint32 offset,
 		return false;
 	segment->start = offset;
 	segment->size = length;
+	segment->ends = length == left;
 	segment->skip = 0;
 	segment->buffer = buffer;
 	segment->frame = buffer + shift;
@@ -343,7 +347,7 @@ find_segment(RopeView *view, uint32 offset, uint32 length)
 			view->last = at;
 			return segment;
 		}
-		if (segment->piece.head.method != CODEC_NONE)
+		if (segment->ends)
 			shorter = at;
 	}
 	if (shorter >= 0)
@@ -355,6 +359,7 @@ find_segment(RopeView *view, uint32 offset, uint32 length)
 		drop_segments(view);
 	segment = add_segment(view);
 	memset(segment, 0, sizeof(Segment));
+	segment->ends = true;
 	if (!locate(view, view->root, 0, offset, segment) ||
 		(segment->piece.head.method == CODEC_NONE &&
 		 !load_uncompressed(view, segment, offset, length)))
