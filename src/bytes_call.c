@@ -9,10 +9,12 @@
 
 #include "access/detoast.h"
 #include "access/heaptoast.h"
+#include "mb/pg_wchar.h"
 
 #include "bytes_call.h"
 #include "document.h"
 #include "edit.h"
+#include "text_marks.h"
 #include "text_scan.h"
 #include "toast_am.h"
 
@@ -34,6 +36,27 @@ bytes_call_tree(Datum datum, TreePointer *pointer)
 	return toast_am_is_ours(pointer);
 }
 
+/* Where characters of UTF-8 stand, by the marks that the session keeps. */
+static BytesRange
+marked_range(const TreePointer *pointer, int64 first, int64 count)
+{
+	Document   *document = document_open(pointer);
+	int64		last;
+	BytesRange	range;
+
+	range.missing = first;
+	range.start = text_marks_skip(document, &range.missing);
+	if (count >= pointer->size - range.start)
+		range.end = pointer->size;
+	else
+	{
+		last = first + count;
+		range.end = text_marks_skip(document, &last);
+	}
+	document_close(document);
+	return range;
+}
+
 /*
  * Where count bytes or characters, from first on (counted from 0), stand in
  * the value; as many of them as there are.  Characters of several bytes are
@@ -45,6 +68,7 @@ bytes_call_range(const TreePointer *pointer, int64 first, int64 count,
 {
 	BytesRange	range;
 	TextScan   *scan;
+	int64		most;
 
 	if (!characters || text_scan_single_byte())
 	{
@@ -57,8 +81,10 @@ bytes_call_range(const TreePointer *pointer, int64 first, int64 count,
 	/* a character has a byte at least */
 	if (first == 0 && count >= pointer->size)
 		return (BytesRange) {0, pointer->size, 0};
-	scan = text_scan_begin(pointer, Min(first, pointer->size) +
-						   Min(count, pointer->size));
+	most = Min(first, pointer->size) + Min(count, pointer->size);
+	if (GetDatabaseEncoding() == PG_UTF8 && !text_scan_is_front(most))
+		return marked_range(pointer, first, count);
+	scan = text_scan_begin(pointer, most);
 	range.start = text_scan_skip(scan, &first);
 	range.missing = first;
 	if (count >= pointer->size - range.start)

@@ -11,6 +11,7 @@
 #include "miscadmin.h"
 
 #include "document.h"
+#include "text_marks.h"
 #include "text_scan.h"
 
 /* Bytes that are looked at between two checks for interrupts. */
@@ -40,6 +41,13 @@ text_scan_single_byte(void)
 	return pg_database_encoding_max_length() == 1;
 }
 
+/* Do so many characters at most stand in what is read at once? */
+bool
+text_scan_is_front(int64 most)
+{
+	return most <= READ_SIZE / pg_database_encoding_max_length();
+}
+
 /*
  * Start at the first character of the text that the pointer names, to skip
  * at most so many.  What is near the front is read through the document that
@@ -52,7 +60,7 @@ text_scan_begin(const TreePointer *pointer, int64 most)
 	TextScan   *scan = palloc(sizeof(TextScan));
 
 	scan->size = pointer->size;
-	scan->streams = most > READ_SIZE / longest;
+	scan->streams = !text_scan_is_front(most);
 	if (!scan->streams)
 		scan->size = Min(scan->size, most * longest);
 	scan->document = scan->streams ? document_stream_open(pointer) :
@@ -81,17 +89,6 @@ fill(TextScan *scan, uint32 size)
 	document_read(scan->document, scan->start, scan->filled, scan->buffer);
 }
 
-/* Characters of UTF-8 that begin in these bytes. */
-static uint32
-count_beginnings(const char *bytes, uint32 size)
-{
-	uint32		count = 0;
-
-	for (uint32 i = 0; i < size; i++)
-		count += (bytes[i] & 0xC0) != 0x80;
-	return count;
-}
-
 /*
  * Skip characters of UTF-8, at most count of them, that stand in the bytes.
  * Returns how many bytes they take, and sets *count to what is left of it.
@@ -104,7 +101,7 @@ skip_utf8(const char *bytes, uint32 size, int64 *count)
 
 	while (size - offset >= RUN_SIZE)
 	{
-		uint32		found = count_beginnings(bytes + offset, RUN_SIZE);
+		uint32		found = text_marks_count(bytes + offset, RUN_SIZE);
 
 		if (found > *count)
 			break;
@@ -224,18 +221,34 @@ text_scan_last(const TreePointer *pointer, int64 count)
 	return offset;
 }
 
+/* Skip all characters; *count is set as by text_scan_skip(). */
+static void
+skip_all(const TreePointer *pointer, int64 *count)
+{
+	TextScan   *scan;
+	Document   *document;
+
+	if (GetDatabaseEncoding() == PG_UTF8)
+	{
+		document = document_open(pointer);
+		(void) text_marks_skip(document, count);
+		document_close(document);
+		return;
+	}
+	scan = text_scan_begin(pointer, pointer->size);
+	(void) text_scan_skip(scan, count);
+	text_scan_end(scan);
+}
+
 /* How many characters the text has. */
 int64
 text_scan_length(const TreePointer *pointer)
 {
-	TextScan   *scan;
 	int64		left = PG_INT64_MAX;
 
 	if (text_scan_single_byte())
 		return pointer->size;
-	scan = text_scan_begin(pointer, pointer->size);
-	(void) text_scan_skip(scan, &left);
-	text_scan_end(scan);
+	skip_all(pointer, &left);
 	return PG_INT64_MAX - left;
 }
 
@@ -309,7 +322,7 @@ text_scan_find(const TreePointer *pointer, const char *bytes, uint32 size,
 		found = done < filled;
 		if (!found)
 			done -= Min(filled, size - 1);
-		position += utf8 ? count_beginnings(buffer, done) : done;
+		position += utf8 ? text_marks_count(buffer, done) : done;
 		kept = filled - done;
 		memmove(buffer, buffer + done, kept);
 	}
