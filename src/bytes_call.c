@@ -9,10 +9,12 @@
 
 #include "access/detoast.h"
 #include "access/heaptoast.h"
+#include "mb/pg_wchar.h"
 
 #include "bytes_call.h"
 #include "document.h"
 #include "edit.h"
+#include "text_marks.h"
 #include "text_scan.h"
 #include "toast_am.h"
 
@@ -34,6 +36,27 @@ bytes_call_tree(Datum datum, TreePointer *pointer)
 	return toast_am_is_ours(pointer);
 }
 
+/* Where characters of UTF-8 stand, by the marks that the session keeps. */
+static BytesRange
+marked_range(const TreePointer *pointer, int64 first, int64 count)
+{
+	Document   *document = document_open(pointer);
+	int64		last;
+	BytesRange	range;
+
+	range.missing = first;
+	range.start = text_marks_skip(document, &range.missing);
+	if (count >= pointer->size - range.start)
+		range.end = pointer->size;
+	else
+	{
+		last = first + count;
+		range.end = text_marks_skip(document, &last);
+	}
+	document_close(document);
+	return range;
+}
+
 /*
  * Where count bytes or characters, from first on (counted from 0), stand in
  * the value; as many of them as there are.  Characters of several bytes are
@@ -45,6 +68,7 @@ bytes_call_range(const TreePointer *pointer, int64 first, int64 count,
 {
 	BytesRange	range;
 	TextScan   *scan;
+	int64		most;
 
 	if (!characters || text_scan_single_byte())
 	{
@@ -57,8 +81,10 @@ bytes_call_range(const TreePointer *pointer, int64 first, int64 count,
 	/* a character has a byte at least */
 	if (first == 0 && count >= pointer->size)
 		return (BytesRange) {0, pointer->size, 0};
-	scan = text_scan_begin(pointer, Min(first, pointer->size) +
-						   Min(count, pointer->size));
+	most = Min(first, pointer->size) + Min(count, pointer->size);
+	if (GetDatabaseEncoding() == PG_UTF8 && !text_scan_is_front(most))
+		return marked_range(pointer, first, count);
+	scan = text_scan_begin(pointer, most);
 	range.start = text_scan_skip(scan, &first);
 	range.missing = first;
 	if (count >= pointer->size - range.start)
@@ -82,8 +108,8 @@ bytes_call_byte(const TreePointer *pointer, uint32 offset)
 }
 
 /* The bytes of the range, as a flat value. */
-Datum
-bytes_call_part(Datum datum, const TreePointer *pointer, BytesRange range)
+static Datum
+read_range(Datum datum, const TreePointer *pointer, BytesRange range)
 {
 	uint32		size = range.end - range.start;
 	struct varlena *part;
@@ -119,18 +145,32 @@ keep_range(const TreePointer *pointer, BytesRange range)
 }
 
 /*
+ * The bytes of the range, of a tree that is the first argument of a function;
+ * an edit if they are many and one is wanted.
+ */
+Datum
+bytes_call_keep(FunctionCallInfo fcinfo, const TreePointer *pointer,
+				BytesRange range)
+{
+	Datum		datum = PG_GETARG_DATUM(0);
+
+	if (range.end - range.start <= SHORT_PART || !edit_is_wanted(fcinfo))
+		return read_range(datum, pointer, range);
+	if (range.start == 0 && range.end == pointer->size)
+		return datum;
+	return keep_range(pointer, range);
+}
+
+/*
  * A part of the first argument: count bytes or characters from first on
- * (counted from 0, or before the start); an edit if it is long and one is
- * wanted.  The server's function is called if this is no tree of ours.
+ * (counted from 0, or before the start).  The server's function is called if
+ * this is no tree of ours.
  */
 Datum
 bytes_call_cut(FunctionCallInfo fcinfo, PGFunction stock, int64 first,
 			   int64 count, bool characters)
 {
-	Datum		datum = PG_GETARG_DATUM(0);
-	bool		edit = edit_is_wanted(fcinfo);
 	TreePointer pointer;
-	BytesRange	range;
 
 	if (first < 0)
 	{
@@ -138,15 +178,11 @@ bytes_call_cut(FunctionCallInfo fcinfo, PGFunction stock, int64 first,
 			count += first;
 		first = 0;
 	}
-	if (!bytes_call_tree(datum, &pointer))
+	if (!bytes_call_tree(PG_GETARG_DATUM(0), &pointer))
 		return stock(fcinfo);
-	count = Max(count, 0);
-	range = bytes_call_range(&pointer, first, count, characters);
-	if (!edit || range.end - range.start <= SHORT_PART)
-		return bytes_call_part(datum, &pointer, range);
-	if (range.start == 0 && range.end == pointer.size)
-		return datum;
-	return keep_range(&pointer, range);
+	return bytes_call_keep(fcinfo, &pointer,
+						   bytes_call_range(&pointer, first, Max(count, 0),
+											characters));
 }
 
 /* An edit: the value with these bytes in the place of the range. */

@@ -30,8 +30,8 @@ extern bool bytes_call_tree(Datum datum, TreePointer *pointer);
 extern BytesRange bytes_call_range(const TreePointer *pointer, int64 first,
 								   int64 count, bool characters);
 extern int	bytes_call_byte(const TreePointer *pointer, uint32 offset);
-extern Datum bytes_call_part(Datum datum, const TreePointer *pointer,
-							 BytesRange range);
+extern Datum bytes_call_keep(FunctionCallInfo fcinfo,
+							 const TreePointer *pointer, BytesRange range);
 extern Datum bytes_call_cut(FunctionCallInfo fcinfo, PGFunction stock,
 							int64 first, int64 count, bool characters);
 extern Datum bytes_call_splice(const TreePointer *pointer, BytesRange range,

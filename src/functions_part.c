@@ -71,17 +71,19 @@ pg_toaster_text_substr_no_len(PG_FUNCTION_ARGS)
 	return cut_rest(fcinfo, text_substr_no_len, true);
 }
 
-/* left(text, n): a negative n counts from the end. */
+/* left(text, n): a negative n is what is left out, at the end. */
 PG_FUNCTION_INFO_V1(pg_toaster_text_left);
 Datum
 pg_toaster_text_left(PG_FUNCTION_ARGS)
 {
 	int64		count = PG_GETARG_INT32(1);
+	BytesRange	range = {0};
 	TreePointer pointer;
 
-	if (count < 0 && bytes_call_tree(PG_GETARG_DATUM(0), &pointer))
-		count += text_scan_length(&pointer);
-	return bytes_call_cut(fcinfo, text_left, 0, count, true);
+	if (count >= 0 || !bytes_call_tree(PG_GETARG_DATUM(0), &pointer))
+		return bytes_call_cut(fcinfo, text_left, 0, count, true);
+	range.end = text_scan_last(&pointer, -count);
+	return bytes_call_keep(fcinfo, &pointer, range);
 }
 
 /* right(text, n): the same from the other side. */
@@ -90,16 +92,19 @@ Datum
 pg_toaster_text_right(PG_FUNCTION_ARGS)
 {
 	int64		count = PG_GETARG_INT32(1);
+	BytesRange	range = {0};
 	TreePointer pointer;
 
 	/* the least integer has no opposite; what then is left to the server */
 	if (count == PG_INT32_MIN ||
 		!bytes_call_tree(PG_GETARG_DATUM(0), &pointer))
 		return text_right(fcinfo);
-	if (count >= 0)
-		count -= text_scan_length(&pointer);
-	return bytes_call_cut(fcinfo, text_right, Max(-count, 0),
-						  BYTES_CALL_REST, true);
+	if (count < 0)
+		return bytes_call_cut(fcinfo, text_right, -count, BYTES_CALL_REST,
+							  true);
+	range.start = text_scan_last(&pointer, count);
+	range.end = pointer.size;
+	return bytes_call_keep(fcinfo, &pointer, range);
 }
 
 PG_FUNCTION_INFO_V1(pg_toaster_byteaGetByte);

@@ -11,10 +11,14 @@
 #include "miscadmin.h"
 
 #include "document.h"
+#include "text_marks.h"
 #include "text_scan.h"
 
 /* Bytes that are looked at between two checks for interrupts. */
 #define READ_SIZE		(64 * 1024)
+
+/* The same, from the end. */
+#define END_SIZE		(8 * 1024)
 
 /* Bytes of UTF-8 that are counted at a time. */
 #define RUN_SIZE		512
@@ -37,6 +41,13 @@ text_scan_single_byte(void)
 	return pg_database_encoding_max_length() == 1;
 }
 
+/* Do so many characters at most stand in what is read at once? */
+bool
+text_scan_is_front(int64 most)
+{
+	return most <= READ_SIZE / pg_database_encoding_max_length();
+}
+
 /*
  * Start at the first character of the text that the pointer names, to skip
  * at most so many.  What is near the front is read through the document that
@@ -49,7 +60,7 @@ text_scan_begin(const TreePointer *pointer, int64 most)
 	TextScan   *scan = palloc(sizeof(TextScan));
 
 	scan->size = pointer->size;
-	scan->streams = most > READ_SIZE / longest;
+	scan->streams = !text_scan_is_front(most);
 	if (!scan->streams)
 		scan->size = Min(scan->size, most * longest);
 	scan->document = scan->streams ? document_stream_open(pointer) :
@@ -68,25 +79,14 @@ text_scan_end(TextScan *scan)
 	pfree(scan);
 }
 
-/* Have the bytes from the next character on in the buffer. */
+/* Have so many bytes from the next character on in the buffer. */
 static void
-fill(TextScan *scan)
+fill(TextScan *scan, uint32 size)
 {
 	CHECK_FOR_INTERRUPTS();
 	scan->start = scan->offset;
-	scan->filled = Min(READ_SIZE, scan->size - scan->offset);
+	scan->filled = size;
 	document_read(scan->document, scan->start, scan->filled, scan->buffer);
-}
-
-/* Characters of UTF-8 that begin in these bytes. */
-static uint32
-count_beginnings(const char *bytes, uint32 size)
-{
-	uint32		count = 0;
-
-	for (uint32 i = 0; i < size; i++)
-		count += (bytes[i] & 0xC0) != 0x80;
-	return count;
 }
 
 /*
@@ -101,7 +101,7 @@ skip_utf8(const char *bytes, uint32 size, int64 *count)
 
 	while (size - offset >= RUN_SIZE)
 	{
-		uint32		found = count_beginnings(bytes + offset, RUN_SIZE);
+		uint32		found = text_marks_count(bytes + offset, RUN_SIZE);
 
 		if (found > *count)
 			break;
@@ -158,7 +158,7 @@ text_scan_skip(TextScan *scan, int64 *count)
 
 		/* a character that is cut is read again with what follows it */
 		if (end - scan->offset < MAX_MULTIBYTE_CHAR_LEN && end < scan->size)
-			fill(scan);
+			fill(scan, Min(READ_SIZE, scan->size - scan->offset));
 		end = scan->start + scan->filled;
 		bytes = scan->buffer + (scan->offset - scan->start);
 		if (utf8)
@@ -172,18 +172,83 @@ text_scan_skip(TextScan *scan, int64 *count)
 	return scan->offset;
 }
 
+/*
+ * Where the last so many characters of UTF-8 begin, found from the end: 0 if
+ * there are not more of them.
+ */
+static uint32
+find_last(const TreePointer *pointer, int64 count)
+{
+	TextScan   *scan = text_scan_begin(pointer, pointer->size);
+	uint32		end = pointer->size;
+
+	while (end > 0 && count > 0)
+	{
+		uint32		size = Min(end, END_SIZE);
+
+		scan->offset = end - size;
+		fill(scan, size);
+		while (size > 0 && count > 0)
+		{
+			count -= (scan->buffer[--size] & 0xC0) != 0x80;
+			end--;
+		}
+	}
+	text_scan_end(scan);
+	return end;
+}
+
+/*
+ * Where the last so many characters begin; 0 if there are not more of them.
+ * What stands before them is not read, unless the encoding has characters
+ * whose beginnings cannot be told from their other bytes.
+ */
+uint32
+text_scan_last(const TreePointer *pointer, int64 count)
+{
+	TextScan   *scan;
+	uint32		offset;
+
+	if (text_scan_single_byte())
+		return pointer->size - Min(count, pointer->size);
+	if (GetDatabaseEncoding() == PG_UTF8)
+		return find_last(pointer, count);
+	count = text_scan_length(pointer) - count;
+	scan = text_scan_begin(pointer, pointer->size);
+	count = Max(count, 0);
+	offset = text_scan_skip(scan, &count);
+	text_scan_end(scan);
+	return offset;
+}
+
+/* Skip all characters; *count is set as by text_scan_skip(). */
+static void
+skip_all(const TreePointer *pointer, int64 *count)
+{
+	TextScan   *scan;
+	Document   *document;
+
+	if (GetDatabaseEncoding() == PG_UTF8)
+	{
+		document = document_open(pointer);
+		(void) text_marks_skip(document, count);
+		document_close(document);
+		return;
+	}
+	scan = text_scan_begin(pointer, pointer->size);
+	(void) text_scan_skip(scan, count);
+	text_scan_end(scan);
+}
+
 /* How many characters the text has. */
 int64
 text_scan_length(const TreePointer *pointer)
 {
-	TextScan   *scan;
 	int64		left = PG_INT64_MAX;
 
 	if (text_scan_single_byte())
 		return pointer->size;
-	scan = text_scan_begin(pointer, pointer->size);
-	(void) text_scan_skip(scan, &left);
-	text_scan_end(scan);
+	skip_all(pointer, &left);
 	return PG_INT64_MAX - left;
 }
 
@@ -257,7 +322,7 @@ text_scan_find(const TreePointer *pointer, const char *bytes, uint32 size,
 		found = done < filled;
 		if (!found)
 			done -= Min(filled, size - 1);
-		position += utf8 ? count_beginnings(buffer, done) : done;
+		position += utf8 ? text_marks_count(buffer, done) : done;
 		kept = filled - done;
 		memmove(buffer, buffer + done, kept);
 	}

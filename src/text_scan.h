@@ -23,10 +23,12 @@
 typedef struct TextScan TextScan;
 
 extern bool text_scan_single_byte(void);
+extern bool text_scan_is_front(int64 most);
 extern TextScan *text_scan_begin(const TreePointer *pointer, int64 most);
 extern uint32 text_scan_skip(TextScan *scan, int64 *count);
 extern void text_scan_end(TextScan *scan);
 
+extern uint32 text_scan_last(const TreePointer *pointer, int64 count);
 extern int64 text_scan_length(const TreePointer *pointer);
 extern int64 text_scan_find(const TreePointer *pointer, const char *bytes,
 							uint32 size, bool utf8);

@@ -118,10 +118,18 @@ EXPRESSIONS = {
     "t": ("t || t", "substr(t, {k})", "overlay(t placing 'x' from {k})",
           "repeat(t, 2)", "upper(t)", "reverse(t)", "left(t, {k})",
           "replace(t, 'a', 'bb')", "t || repeat('y', {k})", "md5(t)",
-          "b::text", "n::text"),
+          "b::text", "n::text", "right(t, {k})", "left(t, -{k})",
+          "overlay(t placing '象' from {k} for 3)",
+          "left(t, {k}) || 'ñ' || substr(t, {k})",
+          "toaster.splice(t, length(t) / 2, {k}, 'Ω')",
+          "toaster.splice(t, {k}, 9, t)", "toaster.append(t, 'é')",
+          "toaster.truncate(t, {k} * 9)"),
     "b": ("b || b", "substr(b, {k})", "set_byte(b || '\\x00', 0, 7)",
           "b || convert_to(t, 'UTF8')", "'\\x00'::bytea || b",
-          "overlay(b placing '\\xffff'::bytea from {k})"),
+          "overlay(b placing '\\xffff'::bytea from {k})",
+          "toaster.splice(b, {k}, 9, '\\xff')", "toaster.append(b, b)",
+          "toaster.truncate(toaster.append(b, b), {k} * 9)",
+          "substr(b, 1, {k}) || '\\x00' || substr(b, {k})"),
     "j": ("jsonb_build_object('a', j, 'n', n)", "j || '[1]'::jsonb",
           "to_jsonb(t)", "jsonb_build_array(j, id, t)", "j -> 0",
           "jsonb_build_object('b', encode(b, 'hex'))", "j - 'a' - 0",
@@ -430,7 +438,15 @@ def query(twin, session, table):
         "SELECT id FROM {0} WHERE t LIKE '%%cat%%' OR t = upper(t)",
         "SELECT array_agg(t ORDER BY id) FROM {0} WHERE id %% 5 = 0",
         "SELECT row_to_json(x) FROM {0} x WHERE id %% 9 = 0 ORDER BY id",
-        "SELECT id, {c} FROM {0} WHERE id %% 7 = 0 FOR UPDATE SKIP LOCKED"]
+        "SELECT id, {c} FROM {0} WHERE id %% 7 = 0 FOR UPDATE SKIP LOCKED",
+        "SELECT id, length(t), substr(t, {k}, 40), substr(t, {k}), left(t, {k}),"
+        " left(t, -{k}), right(t, {k}), right(t, -{k}) FROM {0}",
+        "SELECT id, strpos(t, '象'), position('cat' in t), t ^@ left(t, {k}),"
+        " starts_with(t, 'a'), position('\\x0000'::bytea in b) FROM {0}",
+        "SELECT id, strpos(t, substr(t, {k}, 30)), position(substr(b, {k},"
+        " 30) in b), get_byte(b || '\\x01', length(b)) FROM {0}",
+        "SELECT id, get_byte(b, {k}), get_bit(b, {k}) FROM {0}"
+        " WHERE length(b) > {k}"]
     if table.columns.get("j"):
         forms += ["SELECT id, j -> 0, j -> 'a', j #>> '{1}' FROM {0}",
                   "SELECT id FROM {0} WHERE j @> '[0]' OR j ? 'a'"]
@@ -439,7 +455,8 @@ def query(twin, session, table):
     form = rng.choice(forms)
     if twin.two_writers() and "FOR UPDATE" in form:
         return
-    with_name = form.replace("{c}", rng.choice(table.names()))
+    with_name = form.replace("{c}", rng.choice(table.names())).replace(
+        "{k}", str(rng.randint(0, 30000)))
     session.both("query", with_name.replace("{0}", table.path()).replace(
         "%%", "%"))
 

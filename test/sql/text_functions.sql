@@ -143,6 +143,22 @@ SELECT * FROM change(ARRAY['v || letter', 'letter || v', 'overlay(v placing need
   || ARRAY(SELECT format('toaster.splice(v, %s, %s, substr(needle, 1, %s))', i * 7919 % 10000, i % 20, i % 23) || ' WHERE length(v) > 10000'
            FROM generate_series(1, 40) i)) AS changes;
 SELECT * FROM toaster.verify('t');
+-- positions in versions that edits have made, and that were rolled back
+CREATE TABLE positions AS
+  SELECT format('substr(v, %s, 50)', i * 1733) AS e FROM generate_series(1, 60) i UNION ALL SELECT 'length(v)';
+SELECT * FROM ask(ARRAY(SELECT e FROM positions)) AS edited;
+BEGIN;
+UPDATE stock SET v = letter || overlay(v placing needle from 17000) FROM wanted;
+UPDATE t SET v = letter || overlay(v placing needle from 17000) FROM wanted;
+SELECT * FROM ask(ARRAY(SELECT e FROM positions)) AS in_transaction;
+ROLLBACK;
+SELECT * FROM ask(ARRAY(SELECT e FROM positions)) AS rolled_back;
+UPDATE stock SET v = overlay(v placing needle from 27000) || needle FROM wanted;
+UPDATE t SET v = overlay(v placing needle from 27000) || needle FROM wanted;
+SELECT * FROM ask(ARRAY(SELECT e FROM positions)) AS edited_otherwise;
+UPDATE t SET v = stock.v FROM stock WHERE stock.id = t.id;
+VACUUM FULL t;
+SELECT * FROM ask(ARRAY(SELECT e FROM positions)) AS rewritten;
 SELECT asked, failed, different FROM ask(ARRAY['length(v)', 'v', 'right(v, 1000)', 'substr(v, 11000, 10)', 'strpos(v, needle)']);
 $script$ AS script \gset
 
