@@ -286,7 +286,7 @@ sub workload
 	UPDATE $table SET doc = put(doc, 500, 'x'), sum = md5(put(doc, 500, 'x'));
 	VACUUM FULL $table;
 	UPDATE $table SET doc = put(doc, 600, 'y'), sum = md5(put(doc, 600, 'y'));
-	SELECT session > 8 FROM toaster.stats WHERE name = 'nodes_replaced';);
+	SELECT session > 4 FROM toaster.stats WHERE name = 'nodes_replaced';);
 }
 
 my $replaced = qr/^t$/m;
