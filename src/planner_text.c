@@ -72,7 +72,7 @@ is_small(const Node *node)
 bool
 planner_text_serves(Oid function, List *arguments)
 {
-	bool		front = false;	/* the server's reads the front only */
+	bool		front = false;	/* little is left out, or only the front read */
 	bool		characters = false; /* no matter where all have one byte */
 
 	switch (function)
@@ -81,9 +81,12 @@ planner_text_serves(Oid function, List *arguments)
 		case F_LENGTH_TEXT:
 		case F_CHAR_LENGTH_TEXT:
 		case F_CHARACTER_LENGTH_TEXT:
+			characters = true;
+			break;
 		case F_SUBSTR_TEXT_INT4:
 		case F_SUBSTRING_TEXT_INT4:
 			characters = true;
+			front = is_small(lsecond(arguments));
 			break;
 		case F_SUBSTR_TEXT_INT4_INT4:
 		case F_SUBSTRING_TEXT_INT4_INT4:
