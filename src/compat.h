@@ -21,6 +21,11 @@
 #include "utils/snapmgr.h"
 #include "utils/tuplesort.h"
 
+/* 16: the macros for headers of varlena values moved out of postgres.h. */
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
 /*
  * 16: table_tuple_update() and heap_update() report which indexes need a new
  * entry (none, all, or only the summarizing ones) instead of a boolean, and

@@ -21,6 +21,7 @@
 #include "utils/memutils.h"
 
 #include "bytes_call.h"
+#include "compat.h"
 #include "edit.h"
 
 extern Datum pg_toaster_byteacat(PG_FUNCTION_ARGS);

@@ -35,23 +35,38 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
 #include "access/xlog.h"
 #include "catalog/catalog.h"
 #include "catalog/pg_class.h"
-#include "storage/lmgr.h"
 #include "utils/rel.h"
 
 #include "heap_seam.h"
 
-/* Take every lock that heap would take under the mask. */
-static void
+/*
+ * Take every lock that heap would take under the mask.  Returns the TOAST
+ * relation, opened, if heap may read it; as long as it is, its entry in the
+ * relcache is not built anew, which would take other locks.
+ */
+static Relation
 seam_prepare(Relation rel)
 {
+	Relation	toastrel = NULL;
+
 	if (RelationIsLogicallyLogged(rel) &&
 		OidIsValid(rel->rd_rel->reltoastrelid))
-		LockRelationOid(rel->rd_rel->reltoastrelid, AccessShareLock);
+		toastrel = table_open(rel->rd_rel->reltoastrelid, AccessShareLock);
 	/* last: what that lock lets in would have forgotten the bitmaps */
 	bms_free(RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_KEY));
+	return toastrel;
+}
+
+/* What seam_prepare() has returned is not needed any more. */
+static void
+seam_finish(Relation toastrel)
+{
+	if (toastrel != NULL)
+		table_close(toastrel, NoLock);
 }
 
 /* Set the mask; returns the kind to put back. */
@@ -103,9 +118,10 @@ void
 heap_seam_multi_insert(Relation rel, TupleTableSlot **slots, int count,
 					   CommandId cid, int options, BulkInsertState bistate)
 {
+	Relation	opened;
 	char		saved;
 
-	seam_prepare(rel);
+	opened = seam_prepare(rel);
 	saved = seam_mask(rel, RELKIND_TOASTVALUE);
 	PG_TRY();
 	{
@@ -117,6 +133,7 @@ heap_seam_multi_insert(Relation rel, TupleTableSlot **slots, int count,
 		rel->rd_rel->relkind = saved;
 	}
 	PG_END_TRY();
+	seam_finish(opened);
 }
 
 /*
@@ -129,10 +146,11 @@ heap_seam_update(Relation rel, ItemPointer otid, HeapTuple tuple,
 				 TM_FailureData *tmfd, LockTupleMode *lockmode,
 				 CompatUpdateIndexes *update_indexes)
 {
+	Relation	opened;
 	char		saved;
 	volatile TM_Result result;
 
-	seam_prepare(rel);
+	opened = seam_prepare(rel);
 	saved = seam_mask(rel, RELKIND_TOASTVALUE);
 	PG_TRY();
 	{
@@ -145,6 +163,7 @@ heap_seam_update(Relation rel, ItemPointer otid, HeapTuple tuple,
 		rel->rd_rel->relkind = saved;
 	}
 	PG_END_TRY();
+	seam_finish(opened);
 	return result;
 }
 
@@ -154,10 +173,11 @@ heap_seam_delete(Relation rel, ItemPointer tid, CommandId cid,
 				 Snapshot crosscheck, bool wait, TM_FailureData *tmfd,
 				 bool changing_part)
 {
+	Relation	opened;
 	char		saved;
 	volatile TM_Result result;
 
-	seam_prepare(rel);
+	opened = seam_prepare(rel);
 	saved = seam_mask(rel, RELKIND_TOASTVALUE);
 	PG_TRY();
 	{
@@ -170,6 +190,7 @@ heap_seam_delete(Relation rel, ItemPointer tid, CommandId cid,
 		rel->rd_rel->relkind = saved;
 	}
 	PG_END_TRY();
+	seam_finish(opened);
 	return result;
 }
 
@@ -222,6 +243,7 @@ TM_Result
 heap_seam_update_node(Relation toastrel, ItemPointer otid, HeapTuple tuple,
 					  CommandId cid)
 {
+	Relation	opened;
 	char		saved;
 	char		mask = RelationIsLogicallyLogged(toastrel) ?
 		RELKIND_FOREIGN_TABLE : RELKIND_TOASTVALUE;
@@ -230,7 +252,7 @@ heap_seam_update_node(Relation toastrel, ItemPointer otid, HeapTuple tuple,
 	CompatUpdateIndexes update_indexes;
 	volatile TM_Result result;
 
-	seam_prepare(toastrel);
+	opened = seam_prepare(toastrel);
 	saved = seam_mask(toastrel, mask);
 	PG_TRY();
 	{
@@ -244,6 +266,7 @@ heap_seam_update_node(Relation toastrel, ItemPointer otid, HeapTuple tuple,
 		toastrel->rd_rel->relkind = saved;
 	}
 	PG_END_TRY();
+	seam_finish(opened);
 	return result;
 }
 
