@@ -10,11 +10,12 @@
  *
  * A copy is used only as long as the active snapshot is the one, by its
  * contents, that it was made under, within one transaction, and this session
- * has not written to a TOAST relation of ours nor rolled anything back.  A
- * row that such a snapshot sees was there, with its chunks, when the copy was
- * made, and its chunks cannot be removed while the snapshot lives; so what is
- * found in a copy is what would be found in the page.  What is not found
- * there (a pointer may come from elsewhere) is looked for in the page.
+ * has not written to a TOAST relation of ours nor rolled anything back.  It has
+ * only the chunks that this snapshot sees: they cannot be removed while it
+ * lives, so what is found in a copy is what would be found in the page.  All
+ * else is looked for in the page: a statement that has waited for a lock goes
+ * on with a row that its snapshot does not see, whose chunks may stand where
+ * others were when the copy was made.
  *
  *-------------------------------------------------------------------------
  */
@@ -165,7 +166,7 @@ chunk_cache_begin(Oid relid, BlockNumber block, Page page)
 	memcpy(filling->page.data, page, BLCKSZ);
 }
 
-/* Add a visible chunk of the page that is being copied. */
+/* Add a chunk, which the snapshot sees, of the page that is being copied. */
 void
 chunk_cache_add(const Chunk *chunk, Page page)
 {

@@ -243,7 +243,27 @@ chunk_store_warn_left(ChunkStore *store)
 			 errhint("VACUUM FULL on the table removes them.")));
 }
 
-/* Copy the page of a chunk that was read, with all its visible chunks. */
+/*
+ * Is the chunk, which was just looked at, visible to the active snapshot, which
+ * then keeps it from being removed?
+ */
+static bool
+is_kept(ChunkStore *store, Page page, const Chunk *chunk)
+{
+	Snapshot	snapshot = GetActiveSnapshot();
+	ItemId		item = PageGetItemId(page,
+									 ItemPointerGetOffsetNumber(&chunk->tid));
+	HeapTupleData tuple;
+
+	tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
+	tuple.t_len = ItemIdGetLength(item);
+	tuple.t_self = chunk->tid;
+	tuple.t_tableOid = store->relid;
+	return snapshot->snapshot_type == SNAPSHOT_MVCC &&
+		HeapTupleSatisfiesVisibility(&tuple, snapshot, chunk->buffer);
+}
+
+/* Copy the page of a chunk that was read, with all chunks that it keeps. */
 static void
 copy_page(ChunkStore *store, const Chunk *chunk)
 {
@@ -258,7 +278,8 @@ copy_page(ChunkStore *store, const Chunk *chunk)
 		Chunk		other = *chunk;
 
 		ItemPointerSetOffsetNumber(&other.tid, offset);
-		if (look_at_tuple(store, page, &other) == NULL)
+		if (look_at_tuple(store, page, &other) == NULL &&
+			is_kept(store, page, &other))
 			chunk_cache_add(&other, page);
 	}
 }

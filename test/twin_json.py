@@ -105,7 +105,9 @@ class JsonTwin:
             connection.adapters.register_loader(name, TextLoader)
         connection.prepare_threshold = None
         for setting in ("statement_timeout = '300s'", "TimeZone = 'UTC'",
-                        "client_min_messages = error"):
+                        "client_min_messages = error",
+                        # reads a document whole to remember it
+                        "enable_memoize = off"):
             connection.execute("SET " + setting)
         return connection
 
