@@ -171,6 +171,7 @@ bytes_call_cut(FunctionCallInfo fcinfo, PGFunction stock, int64 first,
 			   int64 count, bool characters)
 {
 	TreePointer pointer;
+	BytesRange	range;
 
 	if (first < 0)
 	{
@@ -180,9 +181,10 @@ bytes_call_cut(FunctionCallInfo fcinfo, PGFunction stock, int64 first,
 	}
 	if (!bytes_call_tree(PG_GETARG_DATUM(0), &pointer))
 		return stock(fcinfo);
-	return bytes_call_keep(fcinfo, &pointer,
-						   bytes_call_range(&pointer, first, Max(count, 0),
-											characters));
+	range = bytes_call_range(&pointer, first, Max(count, 0), characters);
+	if (characters && range.start < range.end && range.end == pointer.size)
+		text_scan_check_end(&pointer);
+	return bytes_call_keep(fcinfo, &pointer, range);
 }
 
 /* An edit: the value with these bytes in the place of the range. */

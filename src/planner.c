@@ -63,6 +63,7 @@
 #include "planner.h"
 #include "planner_edit.h"
 #include "planner_json.h"
+#include "planner_text.h"
 #include "settings.h"
 
 /* jsonb #> text[]; pg_operator's OIDs have no names in C. */
@@ -124,11 +125,12 @@ concerns_us(const PlannedStmt *statement)
 
 /* Put our function in the place of the server's. */
 static void
-replace_function(Oid *function, Replacement *replacement)
+replace_function(Oid *function, List *arguments, Replacement *replacement)
 {
 	const FunctionPair *pair = function_map_find(*function);
 
-	if (pair != NULL && planner_uses(replacement, pair))
+	if (pair != NULL && planner_text_serves(*function, arguments) &&
+		planner_uses(replacement, pair))
 		*function = pair->ours;
 }
 
@@ -235,14 +237,16 @@ replace_walker(Node *node, void *context)
 	switch (nodeTag(node))
 	{
 		case T_OpExpr:
-			replace_function(&((OpExpr *) node)->opfuncid, replacement);
+			replace_function(&((OpExpr *) node)->opfuncid,
+							 ((OpExpr *) node)->args, replacement);
 			break;
 		case T_ScalarArrayOpExpr:
 			replace_function(&((ScalarArrayOpExpr *) node)->opfuncid,
-							 replacement);
+							 ((ScalarArrayOpExpr *) node)->args, replacement);
 			break;
 		case T_FuncExpr:
-			replace_function(&((FuncExpr *) node)->funcid, replacement);
+			replace_function(&((FuncExpr *) node)->funcid,
+							 ((FuncExpr *) node)->args, replacement);
 			break;
 		case T_SubscriptingRef:
 			replace_subscripts((SubscriptingRef *) node, replacement);

@@ -334,11 +334,12 @@ find_segment(RopeView *view, uint32 offset, uint32 length)
 {
 	Segment    *segment;
 	int			shorter = -1;
+	int			at = view->last;
 
-	for (int i = 0; i < view->segment_count; i++)
+	for (int i = 0; i < view->segment_count; i++, at++)
 	{
-		int			at = (view->last + i) % view->segment_count;
-
+		if (at == view->segment_count)
+			at = 0;
 		segment = &view->segments[at];
 		if (!segment_has(segment, offset))
 			continue;

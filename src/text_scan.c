@@ -136,7 +136,9 @@ skip_any(const char *bytes, uint32 size, bool last, int64 *count)
 		if (!last && size - offset < MAX_MULTIBYTE_CHAR_LEN)
 			break;
 		length = pg_encoding_mblen(encoding, bytes + offset);
-		offset += Min(length, size - offset);
+		if (length > size - offset)
+			report_invalid_encoding(encoding, bytes + offset, size - offset);
+		offset += length;
 		(*count)--;
 	}
 	return offset;
@@ -170,6 +172,32 @@ text_scan_skip(TextScan *scan, int64 *count)
 			break;
 	}
 	return scan->offset;
+}
+
+/*
+ * Raise the server's error if the text ends within a character of UTF-8, as
+ * its functions do when they come to it.
+ */
+void
+text_scan_check_end(const TreePointer *pointer)
+{
+	uint32		size = Min(pointer->size, MAX_MULTIBYTE_CHAR_LEN);
+	char		bytes[MAX_MULTIBYTE_CHAR_LEN];
+	Document   *document;
+
+	if (GetDatabaseEncoding() != PG_UTF8)
+		return;
+	document = document_open(pointer);
+	document_read(document, pointer->size - size, size, bytes);
+	document_close(document);
+	for (uint32 at = size; at-- > 0;)
+	{
+		if ((bytes[at] & 0xC0) == 0x80)
+			continue;
+		if (pg_encoding_mblen(PG_UTF8, bytes + at) > size - at)
+			report_invalid_encoding(PG_UTF8, bytes + at, size - at);
+		break;
+	}
 }
 
 /*
@@ -211,6 +239,7 @@ text_scan_last(const TreePointer *pointer, int64 count)
 
 	if (text_scan_single_byte())
 		return pointer->size - Min(count, pointer->size);
+	text_scan_check_end(pointer);
 	if (GetDatabaseEncoding() == PG_UTF8)
 		return find_last(pointer, count);
 	count = text_scan_length(pointer) - count;
@@ -249,6 +278,7 @@ text_scan_length(const TreePointer *pointer)
 	if (text_scan_single_byte())
 		return pointer->size;
 	skip_all(pointer, &left);
+	text_scan_check_end(pointer);
 	return PG_INT64_MAX - left;
 }
 

@@ -28,6 +28,7 @@ extern TextScan *text_scan_begin(const TreePointer *pointer, int64 most);
 extern uint32 text_scan_skip(TextScan *scan, int64 *count);
 extern void text_scan_end(TextScan *scan);
 
+extern void text_scan_check_end(const TreePointer *pointer);
 extern uint32 text_scan_last(const TreePointer *pointer, int64 count);
 extern int64 text_scan_length(const TreePointer *pointer);
 extern int64 text_scan_find(const TreePointer *pointer, const char *bytes,

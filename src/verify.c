@@ -153,6 +153,23 @@ take_node(NodeRead *read)
 	return error == NULL && copy->node != NULL;
 }
 
+/* Read the node that a parent names: a child, or the base of a delta. */
+static bool
+take_below(Verify *verify, uint32 lineage, const Ref *ref, int level,
+		   bool base, NodeCopy *below)
+{
+	NodeRead	read = {0};
+
+	read.verify = verify;
+	read.lineage = lineage;
+	read.ref = ref;
+	read.level = level;
+	read.base = base;
+	read.copy = below;
+	ref_tid(ref, &below->tid);
+	return take_node(&read);
+}
+
 /*
  * Read the node of the given level that ref names in a value of the given
  * lineage, and check it against what ref says.  Returns true with a copy,
@@ -162,15 +179,7 @@ bool
 verify_child(Verify *verify, uint32 lineage, const Ref *ref, int level,
 			 NodeCopy *child)
 {
-	NodeRead	read = {0};
-
-	read.verify = verify;
-	read.lineage = lineage;
-	read.ref = ref;
-	read.level = level;
-	read.copy = child;
-	ref_tid(ref, &child->tid);
-	return take_node(&read);
+	return take_below(verify, lineage, ref, level, false, child);
 }
 
 /* The same for the root that a delta stands on. */
@@ -178,16 +187,7 @@ bool
 verify_base(Verify *verify, uint32 lineage, const Ref *ref, int level,
 			NodeCopy *base)
 {
-	NodeRead	read = {0};
-
-	read.verify = verify;
-	read.lineage = lineage;
-	read.ref = ref;
-	read.level = level;
-	read.base = true;
-	read.copy = base;
-	ref_tid(ref, &base->tid);
-	return take_node(&read);
+	return take_below(verify, lineage, ref, level, true, base);
 }
 
 /* Check the tree that the value at hand points to. */
