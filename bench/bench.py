@@ -21,6 +21,7 @@ import suite_documents
 import suite_edits
 import suite_memory
 import suite_pgbench
+import suite_pieces
 import suite_slices
 import suite_updates
 import suite_values
@@ -28,8 +29,8 @@ from measure import connect
 
 SUITES = {"values": suite_values, "slices": suite_slices,
           "updates": suite_updates, "documents": suite_documents,
-          "edits": suite_edits, "pgbench": suite_pgbench,
-          "memory": suite_memory}
+          "edits": suite_edits, "pieces": suite_pieces,
+          "pgbench": suite_pgbench, "memory": suite_memory}
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 

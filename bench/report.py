@@ -8,6 +8,7 @@ than the spread, and than five per cent.
 
 import report_documents
 import report_edits
+import report_pieces
 import values
 from measure import (AMS, format_bytes, format_ms, format_ratio, median,
                      median_range, spread)
@@ -169,6 +170,7 @@ SECTIONS = (("values", "Whole values", _values),
             ("documents", "Documents and parts of them",
              report_documents.section),
             ("edits", "Edits of documents", report_edits.section),
+            ("pieces", "Pieces of bytea", report_pieces.section),
             ("pgbench", "pgbench", _pgbench),
             ("memory", "Peak memory", _memory))
 
