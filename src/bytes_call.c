@@ -24,18 +24,6 @@
 /* Parts up to that size are read, rather than made by an edit. */
 #define SHORT_PART	(4 * TOAST_TUPLE_TARGET)
 
-/* Is the datum a tree of ours?  Sets its pointer. */
-bool
-bytes_call_tree(Datum datum, TreePointer *pointer)
-{
-	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
-
-	if (!VARATT_IS_EXTERNAL_ONDISK(value))
-		return false;
-	pointer_read(value, pointer);
-	return toast_am_is_ours(pointer);
-}
-
 /* Where characters of UTF-8 stand, by the marks that the session keeps. */
 static BytesRange
 marked_range(const TreePointer *pointer, int64 first, int64 count)
@@ -179,7 +167,7 @@ bytes_call_cut(FunctionCallInfo fcinfo, PGFunction stock, int64 first,
 			count += first;
 		first = 0;
 	}
-	if (!bytes_call_tree(PG_GETARG_DATUM(0), &pointer))
+	if (!toast_am_pointer(PG_GETARG_DATUM(0), &pointer))
 		return stock(fcinfo);
 	range = bytes_call_range(&pointer, first, Max(count, 0), characters);
 	if (characters && range.start < range.end && range.end == pointer.size)

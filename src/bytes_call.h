@@ -26,7 +26,6 @@ typedef struct BytesRange
 /* What bytes_call_range() takes as a count for all that follows. */
 #define BYTES_CALL_REST		PG_INT64_MAX
 
-extern bool bytes_call_tree(Datum datum, TreePointer *pointer);
 extern BytesRange bytes_call_range(const TreePointer *pointer, int64 first,
 								   int64 count, bool characters);
 extern int	bytes_call_byte(const TreePointer *pointer, uint32 offset);

@@ -18,24 +18,16 @@
 bool
 edit_call_begin(FunctionCallInfo fcinfo, Datum datum, Edited *edited)
 {
-	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 	TreePointer pointer;
-	JsonItem	root;
-	bool		scalar;
 
-	if (!VARATT_IS_EXTERNAL_ONDISK(value) || !edit_is_wanted(fcinfo))
-		return false;
-	pointer_read(value, &pointer);
-	if (!toast_am_is_ours(&pointer))
-		return false;
-	json_open(datum, &root);
-	scalar = json_root_is_scalar(&root);
-	json_close(&root);
-	if (scalar)
+	if (!edit_is_wanted(fcinfo) || !toast_am_pointer(datum, &pointer))
 		return false;
 	edited->document = document_overlay(&pointer);
 	edited->editor = json_edit_begin(edited->document);
-	return true;
+	if (!json_root_is_scalar(json_edit_container(edited->editor)))
+		return true;
+	document_close(edited->document);
+	return false;
 }
 
 /* The result: an edit, or the document itself if nothing has changed. */

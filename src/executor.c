@@ -86,7 +86,6 @@ adopt_checks(ResultRelInfo *info, EState *estate)
 	Relation	rel = info->ri_RelationDesc;
 	TupleConstr *constr = rel->rd_att->constr;
 	ExprState **states;
-	bool		replaced = false;
 
 	if (constr == NULL || constr->num_check == 0 ||
 		constr->num_check != rel->rd_rel->relchecks ||
@@ -99,11 +98,10 @@ adopt_checks(ResultRelInfo *info, EState *estate)
 
 		if (check == NULL)
 			continue;
-		replaced |= planner_replace(check);
+		(void) planner_replace(check);
 		states[i] = ExecPrepareExpr((Expr *) check, estate);
 	}
-	if (replaced)
-		compat_check_states(info) = states;
+	compat_check_states(info) = states;
 }
 
 /*
@@ -175,7 +173,6 @@ executor_adopt(QueryDesc *query)
 	foreach(cell, estate->es_opened_result_relations)
 	{
 		ResultRelInfo *info = lfirst(cell);
-
 		const ModifyTable *modify;
 
 		if (info->ri_RelationDesc->rd_tableam != table_am_routine())

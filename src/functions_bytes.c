@@ -21,6 +21,7 @@
 #include "bytes_call.h"
 #include "document.h"
 #include "edit.h"
+#include "toast_am.h"
 
 /*
  * Two parts of one value, with what edits have made of them, one behind the
@@ -33,7 +34,7 @@ join(const TreePointer *left, Datum right, Datum *result)
 	Document   *document;
 	bool		ok;
 
-	if (!bytes_call_tree(right, &pointer))
+	if (!toast_am_pointer(right, &pointer))
 		return false;
 	document = document_overlay(left);
 	ok = document_append(document, &pointer);
@@ -62,11 +63,11 @@ concatenate(FunctionCallInfo fcinfo, PGFunction stock)
 	for (int i = 0; i < 2; i++)
 		sizes[i] = toast_raw_datum_size(values[i]) - VARHDRSZ;
 	tree = sizes[0] >= sizes[1] ? 0 : 1;
-	if (!bytes_call_tree(values[tree], &pointer) ||
+	if (!toast_am_pointer(values[tree], &pointer) ||
 		sizes[0] + sizes[1] > MaxAllocSize - VARHDRSZ)
 		return stock(fcinfo);
 	if (tree == 0 ? join(&pointer, values[1], &result) :
-		bytes_call_tree(values[0], &other) && join(&other, values[1], &result))
+		toast_am_pointer(values[0], &other) && join(&other, values[1], &result))
 		return result;
 	added = PG_DETOAST_DATUM_PACKED(values[1 - tree]);
 	size = VARSIZE_ANY_EXHDR(added);
@@ -113,7 +114,7 @@ overlay(FunctionCallInfo fcinfo, PGFunction stock, bool has_length,
 	int64		length;
 
 	if (!edit_is_wanted(fcinfo) || from <= 0 ||
-		!bytes_call_tree(PG_GETARG_DATUM(0), &pointer))
+		!toast_am_pointer(PG_GETARG_DATUM(0), &pointer))
 		return stock(fcinfo);
 	added = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(1));
 	length = has_length ? PG_GETARG_INT32(3) : length_of(added, characters);
@@ -163,7 +164,7 @@ pg_toaster_byteaSetByte(PG_FUNCTION_ARGS)
 	TreePointer pointer;
 
 	if (!edit_is_wanted(fcinfo) || index < 0 ||
-		!bytes_call_tree(PG_GETARG_DATUM(0), &pointer) ||
+		!toast_am_pointer(PG_GETARG_DATUM(0), &pointer) ||
 		index >= pointer.size)
 		return byteaSetByte(fcinfo);
 	return bytes_call_splice(&pointer,
@@ -178,19 +179,15 @@ pg_toaster_byteaSetBit(PG_FUNCTION_ARGS)
 	int64		index = PG_GETARG_INT64(1);
 	int32		bit = PG_GETARG_INT32(2);
 	TreePointer pointer;
-	Document   *document;
 	char		byte;
-	Datum		result;
 
 	if (!edit_is_wanted(fcinfo) || index < 0 ||
-		!bytes_call_tree(PG_GETARG_DATUM(0), &pointer) ||
+		!toast_am_pointer(PG_GETARG_DATUM(0), &pointer) ||
 		index / 8 >= pointer.size || (bit != 0 && bit != 1))
 		return byteaSetBit(fcinfo);
-	document = document_overlay(&pointer);
-	document_read(document, index / 8, 1, &byte);
+	byte = bytes_call_byte(&pointer, index / 8);
 	byte = (byte & ~(1 << index % 8)) | bit << index % 8;
-	document_splice(document, index / 8, 1, &byte, 1);
-	result = document_edit(document, pointer.size);
-	document_close(document);
-	return result;
+	return bytes_call_splice(&pointer,
+							 bytes_call_range(&pointer, index / 8, 1, false),
+							 &byte, 1);
 }

@@ -30,7 +30,6 @@
 /* A path, and how far it leads through stored containers. */
 typedef struct Path
 {
-	ArrayType  *array;
 	Datum	   *steps;
 	bool	   *nulls;
 	int			count;
@@ -48,7 +47,6 @@ static void
 read_path(ArrayType *array, Path *path)
 {
 	memset(path, 0, sizeof(Path));
-	path->array = array;
 	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT,
 					  &path->steps, &path->nulls, &path->count);
 }

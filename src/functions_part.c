@@ -20,6 +20,7 @@
 #include "bytes_call.h"
 #include "document.h"
 #include "text_scan.h"
+#include "toast_am.h"
 
 /* substr() and substring() of so many bytes or characters. */
 static Datum
@@ -80,7 +81,7 @@ pg_toaster_text_left(PG_FUNCTION_ARGS)
 	BytesRange	range = {0};
 	TreePointer pointer;
 
-	if (count >= 0 || !bytes_call_tree(PG_GETARG_DATUM(0), &pointer))
+	if (count >= 0 || !toast_am_pointer(PG_GETARG_DATUM(0), &pointer))
 		return bytes_call_cut(fcinfo, text_left, 0, count, true);
 	range.end = text_scan_last(&pointer, -count);
 	return bytes_call_keep(fcinfo, &pointer, range);
@@ -97,7 +98,7 @@ pg_toaster_text_right(PG_FUNCTION_ARGS)
 
 	/* the least integer has no opposite; what then is left to the server */
 	if (count == PG_INT32_MIN ||
-		!bytes_call_tree(PG_GETARG_DATUM(0), &pointer))
+		!toast_am_pointer(PG_GETARG_DATUM(0), &pointer))
 		return text_right(fcinfo);
 	if (count < 0)
 		return bytes_call_cut(fcinfo, text_right, -count, BYTES_CALL_REST,
@@ -114,7 +115,7 @@ pg_toaster_byteaGetByte(PG_FUNCTION_ARGS)
 	int64		index = PG_GETARG_INT32(1);
 	TreePointer pointer;
 
-	if (index < 0 || !bytes_call_tree(PG_GETARG_DATUM(0), &pointer) ||
+	if (index < 0 || !toast_am_pointer(PG_GETARG_DATUM(0), &pointer) ||
 		index >= pointer.size)
 		return byteaGetByte(fcinfo);
 	PG_RETURN_INT32(bytes_call_byte(&pointer, index));
@@ -127,7 +128,7 @@ pg_toaster_byteaGetBit(PG_FUNCTION_ARGS)
 	int64		index = PG_GETARG_INT64(1);
 	TreePointer pointer;
 
-	if (index < 0 || !bytes_call_tree(PG_GETARG_DATUM(0), &pointer) ||
+	if (index < 0 || !toast_am_pointer(PG_GETARG_DATUM(0), &pointer) ||
 		index / 8 >= pointer.size)
 		return byteaGetBit(fcinfo);
 	PG_RETURN_INT32(bytes_call_byte(&pointer, index / 8) >> index % 8 & 1);
@@ -140,7 +141,7 @@ pg_toaster_textlen(PG_FUNCTION_ARGS)
 {
 	TreePointer pointer;
 
-	if (!bytes_call_tree(PG_GETARG_DATUM(0), &pointer))
+	if (!toast_am_pointer(PG_GETARG_DATUM(0), &pointer))
 		return textlen(fcinfo);
 	PG_RETURN_INT32(text_scan_length(&pointer));
 }
@@ -164,7 +165,7 @@ find(FunctionCallInfo fcinfo, PGFunction stock, bool utf8)
 	struct varlena *needle;
 	uint32		size;
 
-	if (!bytes_call_tree(PG_GETARG_DATUM(0), &pointer))
+	if (!toast_am_pointer(PG_GETARG_DATUM(0), &pointer))
 		return stock(fcinfo);
 	needle = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(1));
 	size = VARSIZE_ANY_EXHDR(needle);
@@ -206,7 +207,7 @@ pg_toaster_text_starts_with(PG_FUNCTION_ARGS)
 	Document   *document;
 	bool		result;
 
-	if (!bytes_call_tree(PG_GETARG_DATUM(0), &pointer) ||
+	if (!toast_am_pointer(PG_GETARG_DATUM(0), &pointer) ||
 		!OidIsValid(collation) || !get_collation_isdeterministic(collation))
 		return text_starts_with(fcinfo);
 	prefix = PG_GETARG_TEXT_PP(1);

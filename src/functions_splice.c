@@ -23,6 +23,7 @@
 #include "bytes_call.h"
 #include "compat.h"
 #include "edit.h"
+#include "toast_am.h"
 
 extern Datum pg_toaster_byteacat(PG_FUNCTION_ARGS);
 extern Datum pg_toaster_textcat(PG_FUNCTION_ARGS);
@@ -120,7 +121,7 @@ splice_value(FunctionCallInfo fcinfo, bool characters)
 
 	check_count(offset, "negative offset not allowed");
 	check_count(count, "negative count not allowed");
-	edit = edit_is_wanted(fcinfo) && bytes_call_tree(datum, &pointer);
+	edit = edit_is_wanted(fcinfo) && toast_am_pointer(datum, &pointer);
 	if (edit)
 		range = bytes_call_range(&pointer, offset, count, characters);
 	else

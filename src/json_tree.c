@@ -461,18 +461,12 @@ set_root(Document *document, JsonItem *root)
 bool
 json_open(Datum datum, JsonItem *root)
 {
-	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 	TreePointer pointer;
 
-	if (VARATT_IS_EXTERNAL_ONDISK(value))
-	{
-		pointer_read(value, &pointer);
-		if (!toast_am_is_ours(&pointer))
-			return false;
-		set_root(document_open(&pointer), root);
-		return true;
-	}
-	return json_lazy_open(datum, root);
+	if (!toast_am_pointer(datum, &pointer))
+		return json_lazy_open(datum, root);
+	set_root(document_open(&pointer), root);
+	return true;
 }
 
 /* Close what json_open() opened. */

@@ -408,6 +408,8 @@ plan_edits(RowPlan *plan)
 		Max(settings_min_tree_size, SMALLEST_TREE) :
 		RelationGetToastTupleTarget(plan->rel, TOAST_TUPLE_TARGET);
 
+	if (!edit_exists())
+		return;
 	for (int i = 0; i < desc->natts; i++)
 	{
 		const Edit *edit = column_edit(plan, i);
@@ -638,7 +640,9 @@ row_plan_settle(RowPlan *plan, HeapTuple tuple)
 	TupleDesc	desc = RelationGetDescr(plan->rel);
 	bool		settled = true;
 
-	for (int i = 0; HeapTupleHasExternal(tuple) && i < desc->natts; i++)
+	if (!HeapTupleHasExternal(tuple) || !edit_exists())
+		return true;
+	for (int i = 0; i < desc->natts; i++)
 	{
 		bool		isnull;
 		Datum		datum = heap_getattr(tuple, i + 1, desc, &isnull);

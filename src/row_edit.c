@@ -15,13 +15,10 @@
 const Edit *
 row_edit_of(Form_pg_attribute attr, Datum datum)
 {
-	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 	TreePointer pointer;
 
-	if (attr->attlen != -1 || !VARATT_IS_EXTERNAL_ONDISK(value))
-		return NULL;
-	pointer_read(value, &pointer);
-	if (!address_is_in_memory(pointer.address) || !toast_am_is_ours(&pointer))
+	if (attr->attlen != -1 || !toast_am_pointer(datum, &pointer) ||
+		!address_is_in_memory(pointer.address))
 		return NULL;
 	return edit_get(pointer.address);
 }

@@ -149,8 +149,8 @@ toast_am_routine(void)
 }
 
 /* Does a TOAST pointer name a relation of ours? */
-bool
-toast_am_is_ours(const TreePointer *pointer)
+static bool
+is_ours(const TreePointer *pointer)
 {
 	Oid			relid = pointer->toastrelid;
 	KnownRelation *known = &known_relations[relid % KNOWN_RELATIONS];
@@ -163,6 +163,21 @@ toast_am_is_ours(const TreePointer *pointer)
 	known->ours = rel->rd_tableam == toast_am_routine();
 	table_close(rel, AccessShareLock);
 	return known->ours;
+}
+
+/*
+ * Is the datum, a varlena value, a TOAST pointer into a relation of ours?  If
+ * so, sets *pointer to it; a value edited in memory has such a pointer, too.
+ */
+bool
+toast_am_pointer(Datum datum, TreePointer *pointer)
+{
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+		return false;
+	pointer_read(value, pointer);
+	return is_ours(pointer);
 }
 
 static void

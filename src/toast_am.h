@@ -18,7 +18,7 @@
 #define TOAST_AM_NAME	"toaster_chunks"
 
 extern const TableAmRoutine *toast_am_routine(void);
-extern bool toast_am_is_ours(const TreePointer *pointer);
+extern bool toast_am_pointer(Datum datum, TreePointer *pointer);
 extern void toast_am_init(void);
 
 #endif							/* PG_TOASTER_TOAST_AM_H */
