@@ -12,14 +12,9 @@ import report_pieces
 import values
 from measure import (AMS, format_bytes, format_ms, format_ratio, median,
                      median_range, spread)
+from report_documents import table
 
 LOSS = 0.05
-
-
-def _table(head, rows):
-    aligned = [":--" if number == 0 else "--:" for number in range(len(head))]
-    return ["| " + " | ".join(cells) + " |"
-            for cells in (head, aligned, *rows)] + [""]
 
 
 def _field(result, name):
@@ -89,7 +84,7 @@ def _values(results):
                 *_time_cells(insert), *_time_cells(select),
                 *_cells(*stored, format_bytes)])
         if rows:
-            lines += [f"**{kind}**", "", *_table(head, rows)]
+            lines += [f"**{kind}**", "", *table(head, rows)]
     return lines
 
 
@@ -97,7 +92,7 @@ def _slices(results):
     rows = [[f"{result['case']}, {values.size_name(result['size'])}, "
              f"{result['place']}", *_time_cells(result)]
             for result in results]
-    return _table(["100 bytes of", *TIME_HEAD], rows)
+    return table(["100 bytes of", *TIME_HEAD], rows)
 
 
 def _updates(results):
@@ -117,7 +112,7 @@ def _updates(results):
                          *_cells(*_field(samples, "wal"), format_bytes),
                          *_cells(*_field(samples, "buffers"),
                                  "{:.0f}".format)])
-        lines += [f"**{title}**", "", *_table(head, rows)]
+        lines += [f"**{title}**", "", *table(head, rows)]
     return lines
 
 
@@ -144,7 +139,7 @@ def _pgbench(results):
                      *_paired_cells(*cpu)])
     return ["Ratios of runs that follow each other; the median of these is "
             "within the bounds with a probability of 95 %.", "",
-            *_table(["", "per second: heap", "toaster", "ratio", "bounds",
+            *table(["", "per second: heap", "toaster", "ratio", "bounds",
                      "CPU each: heap", "toaster", "ratio", "bounds"], rows)]
 
 
@@ -160,7 +155,7 @@ def _memory(results):
                      f"{values.size_name(result['size'])}: "
                      f"{result['operation']}", *map(format_bytes, peaks),
                      *(_signed(peak - result["flat"]) for peak in peaks)])
-    return _table(["", "peak: heap", "toaster",
+    return table(["", "peak: heap", "toaster",
                    "beyond one flat copy: heap", "toaster"], rows)
 
 

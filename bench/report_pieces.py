@@ -1,14 +1,9 @@
 """report_pieces.py: the suite `pieces` as Markdown."""
 
 from measure import format_bytes, format_ms, median
+from report_documents import table
 from suite_pieces import VARIANTS
 from variants import TITLES
-
-
-def _table(head, rows):
-    aligned = [":--" if number == 0 else "--:" for number in range(len(head))]
-    return ["| " + " | ".join(cells) + " |"
-            for cells in (head, aligned, *rows)] + [""]
 
 
 def _operations(results):
@@ -25,7 +20,7 @@ def _operations(results):
             len(result["toaster"])
         rows.append(cells + [format_bytes(mean), format_bytes(worst)])
     titles = [TITLES[variant] for variant in VARIANTS]
-    return _table(["", *(f"time: {title}" for title in titles),
+    return table(["", *(f"time: {title}" for title in titles),
                    *(f"WAL: {title}" for title in titles),
                    "toaster's mean", "its most"], rows)
 
@@ -45,7 +40,7 @@ def _growth(results):
                          f"{sum(part['wal'] for part in both) / size:.2f}x",
                          f"{rate[0]:.2f} MB/s", f"{rate[1]:.2f} MB/s",
                          f"{grown['size'] / size:.2f}x"])
-    return _table(["growing to", "", "WAL, of the bytes appended",
+    return table(["growing to", "", "WAL, of the bytes appended",
                    "first nine tenths", "last tenth",
                    "table, of the value"], rows)
 
